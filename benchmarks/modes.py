@@ -151,7 +151,9 @@ def without_contexts(row: Answer, rng: random.Random, rows: Sequence[Answer]) ->
 
 def other_language(row: Answer, rng: random.Random, _rows: Sequence[Answer]) -> Answer | None:
     own = row.metadata or {}
-    others = [other for other in parallel().get(own["same"], []) if (other.metadata or {})["lang"] != own["lang"]]
+    others = [
+        other for other in parallel().get(own["same"], []) if (other.metadata or {})["lang"] != own["lang"]
+    ]
     return _told(row, str((rng.choice(others).metadata or {})["sentence"])) if others else None
 
 
@@ -220,7 +222,15 @@ def named_in(draw: Draw, seed: int) -> list[SignsJudge]:
     clusters = [_document(row) or row.question_id for row in draw.answers]
     found = propose_signs(draw.answers, draw.wrong, clusters, seed=seed)
     return [
-        SignsJudge(name="mode", version=1, inputs=["answer"], scale=(0, 1), source="", signs=[one.sign], unless=one.unless)
+        SignsJudge(
+            name="mode",
+            version=1,
+            inputs=["answer"],
+            scale=(0, 1),
+            source="",
+            signs=[one.sign],
+            unless=one.unless,
+        )
         for one in found.signs
     ]
 
@@ -248,7 +258,14 @@ def main() -> None:
             planted[mode.what] += 1
             found[mode.what] += any(holds(mode, rows, wrong) for rows in held)
             if "-v" in sys.argv and not any(holds(mode, rows, wrong) for rows in held):
-                print("missed", seed, mode.what, len(mode.ids), [(len(r), len(r & mode.ids), len(r & wrong)) for r in held], [j.signs[0].clause for j in named_in(draw, seed)])
+                print(
+                    "missed",
+                    seed,
+                    mode.what,
+                    len(mode.ids),
+                    [(len(r), len(r & mode.ids), len(r & wrong)) for r in held],
+                    [j.signs[0].clause for j in named_in(draw, seed)],
+                )
         spare += sum(not any(holds(mode, rows, wrong) for mode in draw.modes) for rows in held)
     print(f"{'planted':28} found of  ({(time.perf_counter() - start) / n:.2f} s a draw)")
     for what in planted:

@@ -63,6 +63,8 @@ from .features.label.labelling import chosen_to_label as chosen_to_label
 from .features.label.labelling import gaps_to_label as gaps_to_label
 from .features.label.labelling import next_to_label as next_to_label
 from .features.label.labelling import pairs_to_label as pairs_to_label
+from .features.modes.finding import modes as modes
+from .features.modes.finding import modes_to_label as modes_to_label
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review
@@ -152,6 +154,7 @@ from .kernel.retrieval.relevance import same_documents as same_documents
 from .kernel.retrieval.summary import RetrievalSummary as RetrievalSummary
 from .kernel.retrieval.trec import read_qrels as read_qrels
 from .kernel.retrieval.trec import read_trec_run as read_trec_run
+from .kernel.runs.modes import ModesSummary as ModesSummary
 from .kernel.runs.blamed import BlameSummary as BlameSummary
 from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run

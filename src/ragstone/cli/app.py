@@ -44,6 +44,7 @@ PANELS: dict[str, Commands] = {
         "report": "features.report.command:report",
         "try": "features.try_.command:try_",
         "blame": "features.blame.command:blame",
+        "modes": "features.modes.command:modes",
         "bench": (
             "Compare a grid from ragstone.toml: which is better, and is that more than chance?",
             {

@@ -126,9 +126,7 @@ def propose_signs(
         sign = msgspec.structs.replace(candidates.signs[tested[number][0]], weight=weight)
         signs.append(NamedSigns(sign=sign, unless=unless, p=float(corrected[number]), n=n, n_wrong=n_wrong))
         held = np.vstack([held, carried])
-    return Proposal(
-        signs=signs, n_candidates=len(candidates.signs), n_tested=len(tested), n_read=len(rows)
-    )
+    return Proposal(signs=signs, n_candidates=len(candidates.signs), n_tested=len(tested), n_read=len(rows))
 
 
 def _halves(codes: Codes, wrong: Rows, rng: np.random.Generator) -> Rows:
@@ -143,9 +141,7 @@ def _halves(codes: Codes, wrong: Rows, rng: np.random.Generator) -> Rows:
     return np.asarray(half[codes])
 
 
-def _tested(
-    candidates: _Candidates, wrong: Rows, codes: Codes, inside: Rows
-) -> list[tuple[int, float]]:
+def _tested(candidates: _Candidates, wrong: Rows, codes: Codes, inside: Rows) -> list[tuple[int, float]]:
     """Return the signs that one half chooses, in its order, each with its p-value in the other half.
 
     A sign is tested on the rows that no sign before it carries: these are settled by the first half alone.
@@ -223,7 +219,13 @@ def fisher_p(k: int, n: int, n_wrong: int, total: int) -> float:
 
 def _candidates(rows: Sequence[Answer]) -> _Candidates:
     """Return all signs that three rows or more carry, and not most; no verdict decides which they are."""
-    families = [_properties(rows), _words(rows, "question"), _words(rows, "answer"), _beginnings(rows), _tags(rows)]
+    families = [
+        _properties(rows),
+        _words(rows, "question"),
+        _words(rows, "answer"),
+        _beginnings(rows),
+        _tags(rows),
+    ]
     signs: list[Sign] = []
     carried: list[Codes] = []
     price: list[float] = []

@@ -157,12 +157,18 @@ PROPERTIES: Mapping[str, RowProperty] = {
     "number_outside_contexts": RowProperty(
         of=_number_outside,
         inputs=("question", "answer", "contexts"),
-        high=("numbers that no context has", "it has a number that no context has, though they have its other words"),
+        high=(
+            "numbers that no context has",
+            "it has a number that no context has, though they have its other words",
+        ),
     ),
     "other_number": RowProperty(
         of=_other_number,
         inputs=("answer", "reference"),
-        high=("numbers unlike the reference", "its numbers are not those of the reference, though its other words are"),
+        high=(
+            "numbers unlike the reference",
+            "its numbers are not those of the reference, though its other words are",
+        ),
     ),
     "question_outside_contexts": RowProperty(
         of=lambda row: _missed(row, _contexts(row)),
@@ -243,7 +249,9 @@ class Sign(Section, frozen=True, kw_only=True):
                 return value <= self.at_most and (self.at_least is None or value >= self.at_least)
             return value >= (1.0 if self.at_least is None else self.at_least)
         if self.words:
-            return not words_of(row.answer if self.of == "answer" else row.question or "").isdisjoint(self.words)
+            return not words_of(row.answer if self.of == "answer" else row.question or "").isdisjoint(
+                self.words
+            )
         if self.begins is not None:
             return beginning(row.question or "", len(self.begins.split())) == self.begins
         return (row.tags or {}).get(self.tag or "") == self.value

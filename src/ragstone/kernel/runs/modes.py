@@ -1,4 +1,4 @@
-"""What modes.json and mode_judgements.jsonl of a run hold: which failure modes its answers have, how often."""
+"""What modes.json and mode_judgements.jsonl of a run hold: failure modes, and which answers have each."""
 
 import hashlib
 from collections import defaultdict
@@ -84,13 +84,35 @@ class ModeOverlap(msgspec.Struct, frozen=True, kw_only=True):
     n: int
 
 
+class ModesProposal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How modes were proposed. n_read: answers in which signs were looked for, n_signs: signs looked at.
+
+    n_tested: candidates that were tested on answers they were not proposed from, n_named: those of them
+    that are named. n_of_people: modes from people's notes, which need no test. model: that read wrong
+    answers, n_shown: how many; n_quotes: what it quoted, n_held: quotes that are in their row; n_dropped: its modes that quote
+    fewer than two rows truly; n_failed: calls that failed.
+    """
+
+    n_read: int = 0
+    n_signs: int = 0
+    n_tested: int = 0
+    n_named: int = 0
+    n_of_people: int = 0
+    model: str | None = None
+    n_shown: int = 0
+    n_quotes: int = 0
+    n_held: int = 0
+    n_dropped: int = 0
+    n_failed: int = 0
+
+
 class ModesSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_defaults=True):
     """The failure modes of a run.
 
     judge, metric, model: whose verdict says that an answer is wrong. n_answers: answers that it scored,
     n_wrong: those that are wrong; n_left_out: all others. n_uncovered: wrong answers that no mode holds.
-    n_tested: candidates that were tested in this call, none where it proposed nothing. written: the mode
-    files that it wrote. calls: what this command asked for; not in the file.
+    proposal: how modes were proposed by this command; None where it counted the modes of files that were
+    there. written: the mode files that it wrote. calls: what it asked for; not in the file.
     """
 
     name: str
@@ -105,7 +127,7 @@ class ModesSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
     made_from: dict[str, str]
     overlaps: list[ModeOverlap] = []
     n_uncovered: int = 0
-    n_tested: int | None = None
+    proposal: ModesProposal | None = None
     written: list[str] = []
     notes: list[str] = []
     calls: Calls | None = None
@@ -162,5 +184,6 @@ def mode_question(judge: JudgeFields) -> str:
 
 
 def mode_digest(question: str) -> str:
-    """Return the digest of a mode's question: of its words, so that a line break changes nothing."""
-    return hashlib.sha256(" ".join(question.split()).encode()).hexdigest().lstrip("0123456789")[:8]
+    """Return the digest of a mode's question, as that of the instructions of annotators is made."""
+    text = "\n".join(question.splitlines()).strip()
+    return hashlib.sha256(text.encode()).hexdigest().lstrip("0123456789")[:8]
