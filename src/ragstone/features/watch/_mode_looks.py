@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import msgspec
 
-from ragstone.features.modes import mode_file
+from ragstone.features.modes import mode_name, signs_file
 from ragstone.features.watch._alarms import ON_NEW_MODES, ON_USE, Alarm
 from ragstone.features.watch._judged import cannot_drift, judge_of
 from ragstone.features.watch._new_modes import (
@@ -21,6 +21,7 @@ from ragstone.features.watch._new_modes import (
 from ragstone.features.watch._uncovered import BY_MODES, UNCOVERED, ModeSet
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.persistence.journal import replace_whole
 
 NEW_MODES_NOTE = "new_modes"
 FOLDER = "new_modes"  # beside the store
@@ -99,15 +100,24 @@ def _look(
         store.answers,
         day,
         alpha_of(at, spent),
-        known=[mode.mode.sign for mode in modes if mode.over is None],
+        known=[mode.mode.signs for mode in modes if mode.over is None],
     )
     taken = {*of_set.modes, *(mode.name for mode in modes)}
     for mode in new:
-        name, title, text = mode_file(mode.sign, taken)
+        title = mode.signs.sign.title
+        name = mode_name(title, taken)
         taken.add(name)
         path = store.path.parent / FOLDER / f"{name}.toml"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        text = signs_file(
+            name,
+            f"The answer is wrong, and {mode.signs.sign.clause}.",
+            [mode.signs.sign],
+            mode.signs.unless,
+            mode.signs.inputs,
+            f"ragstone watch, found on {mode.looked} among wrong answers that no watched mode had",
+        )
+        replace_whole(path, text.encode())
         origins = store.origins(mode.examples)
         modes.append(
             FoundMode(
@@ -126,7 +136,7 @@ def _still(mode: FoundMode, rows: list[JudgedExchange], store: MonitorStore, day
     """Return a mode, over where most of it has gone in the weeks before a day."""
     if mode.over is not None:
         return mode
-    share, begin = recent_share(rows, store.answers, mode.mode.sign, day)
+    share, begin = recent_share(rows, store.answers, mode.mode.signs, day)
     middle = (mode.mode.before.mean + mode.mode.after.mean) / 2
     return mode if share is None or share >= middle else msgspec.structs.replace(mode, over=begin)
 

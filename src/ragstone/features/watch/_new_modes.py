@@ -27,6 +27,7 @@ import numpy as np
 from ragstone.features.modes import fisher_p, propose_signs
 from ragstone.features.watch._streams import Level, level_of
 from ragstone.kernel.corpus.tokens import tokenize
+from ragstone.kernel.judging.fields import Input
 from ragstone.kernel.judging.signs import Sign
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Codes
@@ -55,6 +56,22 @@ class JudgedExchange(NamedTuple):
     question: str
 
 
+class ModeSigns(msgspec.Struct, frozen=True, kw_only=True):
+    """The sign of a mode, and those of other modes whose answers are not its own."""
+
+    sign: Sign
+    unless: list[Sign] = []
+
+    def is_in(self, row: Answer) -> bool:
+        """Return whether an answer has the mode by its signs."""
+        return self.sign.is_in(row) and not any(other.is_in(row) for other in self.unless)
+
+    @property
+    def inputs(self) -> list[Input]:
+        """What an answer must have so that it can be said."""
+        return list(dict.fromkeys(part for sign in (self.sign, *self.unless) for part in sign.inputs))
+
+
 class NewMode(msgspec.Struct, frozen=True, kw_only=True):
     """Signs that mark wrong answers which no watched mode holds, and that were rarer before.
 
@@ -65,7 +82,7 @@ class NewMode(msgspec.Struct, frozen=True, kw_only=True):
     was spent.
     """
 
-    sign: Sign
+    signs: ModeSigns
     looked: date
     since: date
     compared: date
@@ -94,7 +111,7 @@ def find_new_modes(
     day: date,
     alpha: float,
     *,
-    known: Sequence[Sign] = (),
+    known: Sequence[ModeSigns] = (),
     seed: int = 0,
 ) -> list[NewMode]:
     """Return the new modes of the weeks before a day, the most certain first.
@@ -132,7 +149,7 @@ def find_new_modes(
 def recent_share(
     rows: Sequence[JudgedExchange],
     answers: Callable[[Collection[int]], Mapping[int, Answer]],
-    sign: Sign,
+    signs: ModeSigns,
     day: date,
 ) -> tuple[float | None, date]:
     """Return the share of the answers of the weeks before a day that are wrong with a sign, and their first day.
@@ -144,7 +161,7 @@ def recent_share(
     read = answers([row.n for row in recent if row.wrong])
     weight = {row.n: 1 / row.chance for row in recent}
     total = sum(weight.values())
-    carried = sum(weight[n] for n, answer in read.items() if sign.is_in(answer))
+    carried = sum(weight[n] for n, answer in read.items() if signs.is_in(answer))
     return (carried / total if total else None), begin
 
 
@@ -188,7 +205,7 @@ class _Weeks:
         return Answer(question_id=str(row.n), system="log", question=row.question, answer="")
 
     def mode(
-        self, sign: Sign, halves: tuple["_Half", "_Half"], day: date, p: float, alpha: float
+        self, sign: ModeSigns, halves: tuple["_Half", "_Half"], day: date, p: float, alpha: float
     ) -> NewMode | None:
         """Return the mode; None for too few answers, or those of too few days."""
         deciding = halves[1]
@@ -200,7 +217,7 @@ class _Weeks:
         has = np.zeros(len(self.rows), dtype=np.bool_)
         has[deciding.carried(sign, self.wrong)] = True
         return NewMode(
-            sign=sign,
+            signs=sign,
             looked=day - timedelta(days=1),
             since=date.fromordinal(min(int(self.day[at]) for at in every)),
             compared=date.fromordinal(self.first),
@@ -230,7 +247,7 @@ class _Half:
         self.inside = weeks.half == half
         self._known: dict[int, list[int]] = {}
 
-    def propose(self, seed: int) -> list[Sign]:
+    def propose(self, seed: int) -> list[ModeSigns]:
         """Return signs that mark wrong answers of the last weeks, the most certain first."""
         weeks = self._weeks
         places = [
@@ -244,9 +261,9 @@ class _Half:
             [weeks.rows[at].who or str(weeks.unit[at]) for at in places],
             seed=seed,
         )
-        return [named.sign for named in found.signs]
+        return [ModeSigns(sign=named.sign, unless=named.unless) for named in found.signs]
 
-    def carried(self, sign: Sign, among: Mask) -> list[int]:
+    def carried(self, sign: ModeSigns, among: Mask) -> list[int]:
         """Return the places of the exchanges, of those that are read, that carry a sign."""
         weeks = self._weeks
         return [
@@ -255,7 +272,7 @@ class _Half:
             if (answer := self._read.get(weeks.rows[at].n)) and sign.is_in(answer)
         ]
 
-    def p_values(self, sign: Sign) -> tuple[float, float, float]:
+    def p_values(self, sign: ModeSigns) -> tuple[float, float, float]:
         """Return the p-values that right answers carry a sign as often, that it was as frequent before, and
         that questions with it were answered wrongly as often before."""
         weeks = self._weeks
@@ -273,7 +290,7 @@ class _Half:
         n_right, k_right = n_units(right), n_units(self.carried(sign, recent & ~weeks.wrong))
         apart = fisher_p(k, k + k_right, n_wrong, n_wrong + n_right)
         more = binomial_tail(k, k + k_before, n / (n + n_before))
-        if sign.inputs != ("question",):
+        if sign.inputs != ["question"]:
             return apart, more, more
         # More is asked about it, which is no fault of the answers: are they wrong more often than before?
         asked, asked_before = (
