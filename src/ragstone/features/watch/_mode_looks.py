@@ -21,17 +21,27 @@ from ragstone.features.watch._new_modes import (
 from ragstone.features.watch._uncovered import BY_MODES, UNCOVERED, ModeSet
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.persistence.journal import replace_whole
 
 NEW_MODES_NOTE = "new_modes"
 FOLDER = "new_modes"  # beside the store
+LONGEST_TEXT = 300  # characters of an example
 MOST_LOOKS = 12  # of a log that is read late: the last ones
+
+
+class ModeExample(msgspec.Struct, frozen=True, kw_only=True):
+    """An exchange with a new mode: its id in the log and the beginnings of its texts."""
+
+    id: str
+    question: str
+    answer: str
 
 
 class FoundMode(msgspec.Struct, frozen=True, kw_only=True):
     """A new mode with the file that was written for it. judge: as cells name who says what is wrong.
 
-    examples: ids of exchanges. over: the day since which it no longer holds, or is watched as a mode.
+    over: the day since which it no longer holds, or is watched as a mode.
     """
 
     name: str
@@ -39,7 +49,7 @@ class FoundMode(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     judge: str
     mode: NewMode
-    examples: list[str]
+    examples: list[ModeExample]
     over: date | None = None
 
 
@@ -65,6 +75,7 @@ def look_for_new_modes(store: MonitorStore, section: MonitorSection, today: date
     if not sets or not sets[-1].modes:
         return found
     number, watched = len(sets), sets[-1]
+    store.cells(metric=UNCOVERED, tag="")  # what is wrong is found anew on days that have changed
     first = _first_day(store.connection, number, watched.since)
     if first is None:
         return found
@@ -73,7 +84,6 @@ def look_for_new_modes(store: MonitorStore, section: MonitorSection, today: date
     due = list(enumerate(days))[found.looks.get(number, 0) :][-MOST_LOOKS:]
     later = _adopted(found, watched)
     if due:
-        store.cells(until=last)  # the verdicts of days that are stale
         rows = _rows(store.connection, number, first, last)
         for look, day in due:
             later = _look(store, section, later, rows, (number, watched), (look, day))
@@ -126,7 +136,14 @@ def _look(
                 file=str(path),
                 judge=judge_of(BY_MODES, number, of_set.model),
                 mode=mode,
-                examples=[origins[n][0] for n in mode.examples if n in origins],
+                examples=[
+                    ModeExample(
+                        id=origins[n][0],
+                        question=one_line(answer.question or "", LONGEST_TEXT),
+                        answer=one_line(answer.answer, LONGEST_TEXT),
+                    )
+                    for n, answer in store.answers(mode.examples).items()
+                ],
             )
         )
     return msgspec.structs.replace(found, modes=modes)

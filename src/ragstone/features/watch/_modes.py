@@ -42,12 +42,12 @@ def load_modes(settings: Settings, judges: Sequence[Judge]) -> WatchedModes:
         try:
             [judge] = load_judges([path])
         except RagstoneError as mistake:
-            left_out.append(f"{path.name} is not watched. {mistake}")
+            left_out.append(f"Not watched: {mistake}")
             continue
         taken = {known.name for known in judges} | modes.keys()
         why = _why_not(judge, taken, model)
         if why:
-            left_out.append(f"{path.name} is not watched: {why}")
+            left_out.append(f"Not watched: {path}: {why}")
         else:
             modes[judge.name] = judge
     if not modes and not left_out:
