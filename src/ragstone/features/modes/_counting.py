@@ -65,7 +65,7 @@ def draw_rows(rows: ModeRows, n: int, seed: int) -> list[DrawnRow]:
     for at in (NO_WRONG, NO_RIGHT, UNSCORED, YES):  # what is left over by rounding, or where one is small
         wanted[at] += max(0, min(sizes[at] - wanted[at], n - wanted.sum()))
     drawn = [
-        DrawnRow(stratum[place], round(count / len(stratum), 9))
+        DrawnRow(stratum[place], round(float(count) / len(stratum), 9))
         for stratum, count in zip(strata, wanted, strict=True)
         for place in rng.permutation(len(stratum))[:count]
     ]
@@ -78,17 +78,23 @@ def queue_name(mode: Mode, drawn: Sequence[DrawnRow]) -> str:
     return f"{QUEUE}-{mode.judge_digest[:8]}-{digest}"
 
 
-def labels_of(mode: Mode, labels: Iterable[Label]) -> list[Label]:
+def labels_of(mode: Mode, labels: Iterable[Label], texts: Mapping[Key, str]) -> tuple[list[Label], int]:
     """Return the labels that were given for the mode's question, however the mode is called by now.
 
-    Those of answers that somebody chose, and that are no sample, are left out.
+    And how many name this mode and were given for another question, or for another answer than the run has
+    (texts) now. Labels of answers that somebody chose, and that are no sample, are left out.
     """
-    return [
-        label
-        for label in labels
-        if policy_of(label) == mode.digest
-        and not any((label.metadata or {}).get(name) for name in (AGAIN, CHOSEN))
-    ]
+    used: list[Label] = []
+    n_other = 0
+    for label in labels:
+        columns = label.metadata or {}
+        text = columns.get("answer")
+        is_of_answer = text is None or texts.get((label.question_id, label.system), text) == text
+        if policy_of(label) == mode.digest and is_of_answer:
+            used += [] if columns.get(AGAIN) or columns.get(CHOSEN) else [label]
+        else:
+            n_other += policy_of(label) == mode.digest or label.metric == mode.name
+    return used, n_other
 
 
 def with_counts(mode: Mode, rows: ModeRows, labels: Sequence[Label], *, seed: int = 0) -> Mode:

@@ -21,6 +21,7 @@ from ragstone.kernel.statistics import Codes, Floats, cluster_codes, holm
 MOST_READ = 10_000  # answers that signs are looked for in; of more, a random sample
 MOST_CHOSEN = 12  # signs that one half proposes
 MOST_MODES = 8
+LEAST_WORDS = 50  # that words count as, where there are fewer: what is measured says more
 FEWEST = 3  # wrong answers that carry a sign, in the half that it is chosen by
 LEAST_RATE, LEAST_LIFT = 0.3, 1.5  # of wrong answers among those with a sign; against that of all
 ALPHA = 0.05
@@ -233,7 +234,8 @@ def _candidates(rows: Sequence[Answer]) -> _Candidates:
         usable = {key: at for key, (_, at) in family.items() if 2 * FEWEST - 2 <= len(at)}
         signs += [family[key][0] for key in usable]
         carried += usable.values()
-        price += [2 * math.log(max(1, len(usable)))] * len(usable)
+        is_measured = family is families[0]
+        price += [2 * math.log(max(1 if is_measured else LEAST_WORDS, len(usable)))] * len(usable)
     starts = np.cumsum([0, *map(len, carried)])[:-1] if carried else np.zeros(0, dtype=np.intp)
     return _Candidates(
         signs=signs,
@@ -269,17 +271,19 @@ def _properties(rows: Sequence[Answer]) -> _Family:
             continue
         for share in SHARES:
             high, low = (float(np.quantile(known, q, method="nearest")) for q in (1 - share, share))
+            high, low = _rounded(high, math.floor), _rounded(low, math.ceil)
             if high > known.min():
-                sign = Sign(weight=1, measure=name, at_least=_rounded(high))
-                _add(family, sign, np.flatnonzero(values >= _rounded(high)), len(rows), MOST_SHARE)
+                sign = Sign(weight=1, measure=name, at_least=high)
+                _add(family, sign, np.flatnonzero(values >= high), len(rows), MOST_SHARE)
             if measured.low is not None and low < known.max():
-                sign = Sign(weight=1, measure=name, at_most=_rounded(low))
-                _add(family, sign, np.flatnonzero(values <= _rounded(low)), len(rows), MOST_SHARE)
+                sign = Sign(weight=1, measure=name, at_most=low)
+                _add(family, sign, np.flatnonzero(values <= low), len(rows), MOST_SHARE)
     return family
 
 
-def _rounded(limit: float) -> float:
-    return round(limit, 2) if limit < 1 else float(round(limit))
+def _rounded(limit: float, to: Callable[[float], int]) -> float:
+    """Return a limit as people write it: a share in percent, a count whole; never to the wrong side."""
+    return to(round(limit * 100, 6)) / 100 if limit < 1 else float(to(limit))
 
 
 def _add(family: _Family, sign: Sign, at: Codes, n: int, most: float) -> None:

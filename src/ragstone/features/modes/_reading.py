@@ -49,7 +49,6 @@ class RowRemark(msgspec.Struct):
 class ReadReply(msgspec.Struct):
     """The reply on some rows."""
 
-    nonce: str
     rows: list[RowRemark]
 
 
@@ -64,7 +63,6 @@ class RemarkGroup(msgspec.Struct):
 class MergeReply(msgspec.Struct):
     """The reply on all remarks."""
 
-    nonce: str
     groups: list[RemarkGroup]
 
 

@@ -9,15 +9,16 @@ FEW_WRONG = 20
 """Wrong answers below which only a mode that holds most of them can be confirmed."""
 
 
-def _ends(share: ModeShare | None) -> str:
-    return f"{percent(share.low)} to {percent(share.high)}" if share else ""
+def interval_text(share: ModeShare | None) -> str:
+    """Return an interval as `4 to 11 %`; empty without one."""
+    return f"{percent(share.low).removesuffix(' %')} to {percent(share.high)}" if share else ""
 
 
 def _of_mode(mode: Mode) -> dict[str, str]:
     prevalence, precision = mode.prevalence, mode.precision
     return {
         "share": percent(prevalence.value) if prevalence else "",
-        "range": _ends(prevalence),
+        "range": interval_text(prevalence),
         "true": count(mode.n_true),
         "looked": count(mode.n_looked_at),
         "are": "is" if mode.n_looked_at == 1 else "are",
@@ -240,7 +241,15 @@ OF_PEOPLE = Sentence[ModesSummary](
     needs=_run_needs("people"),
     fills=_of_run,
 )
+OTHER_LABELS = Sentence[Mode](
+    code="mode-other-labels",
+    text="{other} of {title} not counted: given for another question, or another answer.",
+    when="at least one label names the mode, and its question or its answer is not that of now",
+    holds=lambda mode: mode.n_other_labels > 0,
+    needs={"other": "such labels", "title": "the name of the mode"},
+    fills=lambda mode: {"other": plural(mode.n_other_labels, "label"), "title": mode.title},
+)
 MODE_SENTENCES = (CHECKED, CHECKED_BLIND, PARTLY, NOT_ASKED, NOT_CHECKED)
 OUTCOMES = (NONE_WRONG, ALL_WRONG, NONE_CONFIRMED, NO_CANDIDATE)
 NOTES = (FEW, UNCOVERED, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE)
-SENTENCES = (*MODE_SENTENCES, *OUTCOMES, *NOTES)
+SENTENCES = (*MODE_SENTENCES, OTHER_LABELS, *OUTCOMES, *NOTES)

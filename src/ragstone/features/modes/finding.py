@@ -224,15 +224,26 @@ async def _judged(
     context: JudgeContext | None = None
     if judge.asks_default:
         if model is None:
-            before = read_modes(plan.folder)
-            same = before is not None and any(
-                one.name == judge.name and one.judge_digest == digest_of(judge) for one in before.modes
-            )
-            rows = _kept_judgements(plan.folder) if same else []
-            return [row for row in rows if row.judge == judge.name]
+            return _kept_for(plan.folder, judge)
         context = await judge_context(session, [judge], model)
     rows = judge_rows(lambda: answers, [judge], session, len(answers), context=context)
     return [row async for row in rows if row.metric == judge.measures]
+
+
+def _kept_for(folder: Path, judge: Judge) -> list[Judgement]:
+    """Return what an earlier command was told by a judge of a mode, whatever the mode was called then."""
+    before = read_modes(folder)
+    names = {one.name for one in before.modes if one.judge_digest == mode_judge_digest(judge)} if before else ()
+    return [
+        msgspec.structs.replace(row, judge=judge.name, metric=judge.measures)
+        for row in _kept_judgements(folder)
+        if row.judge in names
+    ]
+
+
+def mode_judge_digest(judge: Judge) -> str:
+    """Return what changes when a mode's judge says something else: not its name, nor where it is from."""
+    return digest_of(msgspec.structs.replace(judge, name="mode", metric=None, source=""))
 
 
 def _kept_judgements(folder: Path) -> list[Judgement]:
@@ -465,7 +476,7 @@ def _mode(plan: ModesPlan, judge: Judge, rows: ModeRows, evidence: list[ModeEvid
         title=mode_title(judge.name),
         question=question,
         digest=mode_digest(question),
-        judge_digest=digest_of(judge),
+        judge_digest=mode_judge_digest(judge),
         kind=judge.kind,
         proposed_from=judge.source,
         evidence=evidence,
@@ -475,4 +486,7 @@ def _mode(plan: ModesPlan, judge: Judge, rows: ModeRows, evidence: list[ModeEvid
         n_unscored=len(rows.keys) - len(rows.has_it),
         causes=dict(causes.most_common()),
     )
-    return with_counts(mode, rows, labels_of(mode, plan.labels), seed=plan.settings.run.seed)
+    texts = {(row.question_id, row.system): row.answer for row in plan.answers}
+    labels, n_other = labels_of(mode, plan.labels, texts)
+    mode = msgspec.structs.replace(mode, n_other_labels=n_other)
+    return with_counts(mode, rows, labels, seed=plan.settings.run.seed)

@@ -1,6 +1,6 @@
 """The failure modes of a run: what modes.json holds, as blocks for a page and a terminal."""
 
-from ragstone.features.modes._sentence_table import MODE_SENTENCES, NOTES, OUTCOMES
+from ragstone.features.modes._sentence_table import MODE_SENTENCES, NOTES, OTHER_LABELS, OUTCOMES, interval_text
 from ragstone.kernel.document.blocks import Block, Column, Listing, Made, Notes, Paragraph, ReportDocument, table_of
 from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.errors import plural
@@ -42,10 +42,9 @@ def modes_table(summary: ModesSummary) -> Block:
         (Column("Mode", text=True), lambda mode: mode.title),
         ("By its judge", lambda mode: count(mode.n_yes) if mode.n_asked else ""),
         ("Of them wrong", lambda mode: count(mode.n_wrong) if mode.n_asked else ""),
-        ("Labelled", lambda mode: count(mode.n_labelled)),
-        ("Of answers", lambda mode: _share(mode.prevalence)),
         ("Precision", lambda mode: _share(mode.precision)),
         ("Recall", lambda mode: _share(mode.recall)),
+        ("Labels", lambda mode: count(mode.n_labelled)),
     ]
     return table_of("Failure modes", summary.modes, columns, kind="modes")
 
@@ -67,9 +66,10 @@ def notes(summary: ModesSummary) -> list[str]:
             f"{plural(one.n, 'answer')} in both {titles[one.first]} and {titles[one.second]}, by their judges."
             for one in overlaps
         ),
+        *filter(None, (say(mode, OTHER_LABELS) for mode in summary.modes)),
         *summary.notes,
     ]
 
 
 def _share(share: ModeShare | None) -> str:
-    return percent(share.value) if share else ""
+    return f"{percent(share.value)} ({interval_text(share)})" if share else ""

@@ -46,7 +46,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_yes: those that have the mode by its judge, n_wrong: those of them that are wrong by the run's judge;
     n_unscored: answers that it could not score. causes: blame's causes of these wrong ones. n_labelled:
     answers with a label; n_looked_at: those of them that have the mode by its judge, n_true: of these, by
-    people. precision: of those that its judge says have it, how many do; recall: of those that have it, how
+    people; n_other_labels: labels that name it and were given for another question, or another answer. precision: of those that its judge says have it, how many do; recall: of those that have it, how
     many its judge says; prevalence: how many of the run's answers have it. They are None without labels.
     """
 
@@ -66,6 +66,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_labelled: int = 0
     n_looked_at: int = 0
     n_true: int = 0
+    n_other_labels: int = 0
     precision: ModeShare | None = None
     recall: ModeShare | None = None
     prevalence: ModeShare | None = None
