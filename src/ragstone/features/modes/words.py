@@ -43,7 +43,7 @@ def modes_document(summary: ModesSummary) -> ReportDocument:
 def modes_blocks(summary: ModesSummary) -> list[Block]:
     """Return the modes as a table, and a sentence on each."""
     outcome = say(summary, *OUTCOMES)
-    first = f"{count(summary.n_wrong)} of {plural(summary.n_answers, 'answer')} wrong by {summary.judge}."
+    first = f"{count(summary.n_wrong)} of {plural(summary.n_answers, 'answer')} {'is' if summary.n_wrong == 1 else 'are'} wrong by {summary.judge}."
     return [
         Paragraph(outcome or first, tone="strong", part="answer"),
         *([modes_table(summary)] if summary.modes else []),
@@ -91,4 +91,6 @@ def notes(summary: ModesSummary) -> list[str]:
 
 
 def _share(share: ModeShare | None) -> str:
-    return f"{percent(share.value)} ({interval_text(share)})" if share else ""
+    if share is None:
+        return ""
+    return percent(share.value) + (f" ({interval_text(share)})" if share.low < share.high else "")
