@@ -34,7 +34,8 @@ def mode_of(n_asked: int, n_yes: int, n_labelled: int, n_looked_at: int, *, chec
 def test_a_mode_is_called_checked_only_where_labels_say_how_many_have_it(
     asked, yes, labelled, looked, checked
 ):
-    codes = said(mode_line(mode_of(asked, min(yes, asked), labelled, min(looked, labelled), checked=checked)))
+    line = mode_line(mode_of(asked, min(yes, asked), labelled, min(looked, labelled), checked=checked))
+    codes = said(line.removeprefix("refusals: "))
     assert bool(CHECKED.intersection(codes)) is checked
     assert len(codes) == 1  # one sentence on each mode
     if "mode-not-checked" in codes:
@@ -69,5 +70,7 @@ def test_why_no_mode_is_named_is_said_only_where_it_is_so(wrong, right, tested, 
     both = wrong > 0 and right > 0 and proposed
     assert ("modes-none-confirmed" in codes) is (both and tested > 0 and min(named, tested) == 0)
     assert ("modes-no-candidate" in codes) is (both and tested == 0)
+    no_mode = {"modes-none-wrong", "modes-all-wrong", "modes-none-confirmed", "modes-no-candidate"}
+    assert ("modes-wrong" in codes) is not bool(no_mode.intersection(codes))
     assert ("modes-few-wrong" in codes) is (both and wrong < 20)
     assert ("modes-left-out" in codes) is (left_out > 0)
