@@ -12,7 +12,11 @@ do not answer. Half of the questions, by their digest, are `held-out`: blame was
 Beside it, on data of ../shared that people labelled (skipped where it is missing): EVOUNA, whether a point
 lost is called the judge's where people say that the answer is right; RAGTruth, whether an answer that says
 more than its contexts is seen to. Not to be had here: RAGEC's table of annotations (MIT; its repository's
-snapshot lacks it), TRAIL (no snapshot). AgentRx and Who&When (MIT) name steps of agents, not components.
+snapshot lacks it), TRAIL (no snapshot). Who&When (MIT) names agents and steps, not components.
+
+blame_people_agents.jsonl: the 29 failed runs of tau-bench's retail agent whose root cause people named for
+AgentRx (github.com/microsoft/AgentRx f228165, MIT, (c) Microsoft; arXiv 2602.02475), as calls, errors and
+the expected calls; results are left out.
 Some 20 s on one core. -v prints each row that differs.
 """
 
@@ -29,15 +33,19 @@ from tests.support.fake_openai import serving
 from tests.support.scripts import Body, prompt_of
 
 import ragstone
+from ragstone.features.blame._causes import KnownAnswer, PointFacts, find_cause
+from ragstone.features.blame._points import CountedPoint
+from ragstone.features.blame._steps import read_steps
 from ragstone.kernel.judging.lexical import grounding
-from ragstone.kernel.records import Answer, Context, Evidence, Judgement, Question
+from ragstone.kernel.records import Answer, Context, Evidence, Judgement, Question, Step
 from ragstone.kernel.runs.blamed import read_causes
 from ragstone.kernel.runs.causes import Caused, found_relevant
-from ragstone.kernel.statistics import mean_estimates
+from ragstone.kernel.statistics import mean_estimates, wilson_interval
 from ragstone.kernel.tables import read_rows, write_rows
 
 HERE = Path(__file__).parent
 ROWS, DOCUMENTS = HERE / "blame_people.jsonl", HERE / "blame_people_documents.jsonl"
+AGENTS = HERE / "blame_people_agents.jsonl"
 SHARED = HERE.parents[1] / "shared" / "data"
 COMPONENTS = ("dataset", "retriever", "model + prompt", "judge", "none")
 PUBLISHED = (
@@ -249,6 +257,47 @@ def evouna() -> None:
         )
 
 
+class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A failed run of an agent. category: of AgentRx, what its root cause is."""
+
+    id: str
+    category: str
+    steps: list[Step]
+    expected_steps: list[dict[str, Any]]
+
+
+OF_CATEGORY = {
+    "System Failure": "tools",
+    "Underspecified User Intent": "the user",
+    "Intent Not Supported": "the user",
+}  # all others: the agent, which is model + prompt
+
+
+def agents() -> None:
+    """Print which component the steps of an agent name, by what people say."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for line in AGENTS.read_bytes().splitlines():
+        row = msgspec.json.decode(line, type=AgentRow)
+        answer = Answer(
+            question_id=row.id,
+            system="agent",
+            answer="",
+            steps=row.steps,
+            metadata={"expected_steps": row.expected_steps},
+        )
+        facts = PointFacts(
+            point=CountedPoint(question_id=row.id, lost=True),
+            answer=KnownAnswer(text=""),
+            steps=read_steps(answer),
+        )
+        pairs[OF_CATEGORY.get(row.category, "model + prompt"), find_cause(facts, "agent").component] += 1
+    n, hits = sum(pairs.values()), sum(n for (want, got), n in pairs.items() if want == got)
+    low, high = wilson_interval(hits, n)
+    print(f"AgentRx, component: {hits / n:.1%}  ({low:.0%} to {high:.0%})  {hits} of {n}")
+    for (want, got), count in sorted(pairs.items()):
+        print(f"  people: {want}, blame: {got}: {count}")
+
+
 def ragtruth() -> None:
     """Print how often answers with marked spans, and others, are called unsupported by `grounding`."""
     path = SHARED / "ragtruth" / "qa.jsonl"
@@ -259,7 +308,7 @@ def ragtruth() -> None:
     of = {told: [row for row in rows if bool(row["human_label"]) is told] for told in (False, True)}
     seen = {told: sum(grounding(row["answer"], row["context"]) < 0.5 for row in of[told]) for told in of}
     print(
-        f"RAGTruth, {len(rows)} answers: not supported, of {len(of[False])} with a marked span {seen[False]}, "
+        f"RAGTruth, {len(rows)} answers: unsupported, of {len(of[False])} with a marked span {seen[False]}, "
         f"of {len(of[True])} without {seen[True]}"
     )
 
@@ -280,6 +329,7 @@ def main() -> None:
         show([row for row in rows if row.half == half], blamed)
     if "-v" in sys.argv:
         print(*differing(rows, blamed), sep="\n")
+    agents()
     evouna()
     ragtruth()
 

@@ -11,12 +11,8 @@ from ragstone.kernel.retrieval.relevance import relevant_documents
 
 ENOUGH_WORDS = 3  # of a reference that counts wherever it is found: shorter ones are in many documents
 # Chosen on the development half of benchmarks/blame_people.jsonl.
-OF_DOCUMENT = (
-    1 / 3
-)  # of those words of a reference that its document has: with fewer, contexts lack the answer
-OF_REFERENCE = (
-    0.6  # of its words in its document: below it, the document says it in other words, or not at all
-)
+OF_DOCUMENT = 1 / 3  # of the reference's words that its document has: with fewer, contexts lack the answer
+OF_REFERENCE = 0.6  # of its words: with fewer, the document says it in other words, or not at all
 
 
 class HeldAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,8 +37,8 @@ def held_answer(
 ) -> HeldAnswer | None:
     """Return whether the contexts of an answer hold what the question asks for; None where that is unknown.
 
-    documents, chunks_of: of the corpus, by the document's id. same: copies, see same_documents. Held: contexts
-    say a reference word for word, from a relevant document or, if it has ENOUGH_WORDS, from any; or one has
+    documents, chunks_of: of the corpus, by the document's id. same: see same_documents. Held: they say
+    a reference word for word, from a relevant document or, if it has ENOUGH_WORDS, from any; or one has
     half of the evidence. Not held: no context has; or a relevant document says the reference word for word,
     and no context does; or they have less than OF_DOCUMENT of those of its words that the document has.
     Unknown: no contexts, one that is from a copy, which may say it in another language, no relevant document
