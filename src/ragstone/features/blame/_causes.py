@@ -43,6 +43,7 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     same: bool | None = None
     second: str = ""
     steps: AgentSteps | None = None
+    stale: str = ""
 
     @property
     def brought(self) -> bool | None:
@@ -66,12 +67,12 @@ class Assigned(msgspec.Struct, frozen=True):
 def find_cause(facts: PointFacts, system: str) -> Caused:
     """Return the cause of a point: the first of these that the facts show.
 
-    An unanswerable question was answered; the reference is doubtful; the judge is; an agent's steps explain
+    An unanswerable question was answered; its evidence is stale; the reference is doubtful; the judge is; an agent's steps explain
     it; the retriever brought nothing of use; the model refused; it did not use what it had, or went beyond
     it. That the reference goes before the judge matters where people give a point that a judge takes away
     because it compares with a wrong reference: then judge and people disagree, and the dataset is the reason.
     """
-    rules = (_unanswerable, _reference, _judge, _steps, _retrieval, _refusal)
+    rules = (_unanswerable, _stale, _reference, _judge, _steps, _retrieval, _refusal)
     cause = next((caused for caused in (rule(facts) for rule in rules) if caused), None) or _use(facts)
     return Caused(
         question_id=facts.point.question_id,
@@ -108,6 +109,12 @@ def _unanswerable(facts: PointFacts) -> Assigned | None:
         return None
     reason = f"The documents do not answer this question, but the system did: {_quoted(facts.answer)}."
     return Assigned("answered though unanswerable", "model + prompt", reason)
+
+
+def _stale(facts: PointFacts) -> Assigned | None:
+    if not facts.point.lost or not facts.stale:
+        return None
+    return Assigned("stale evidence", "dataset", facts.stale)
 
 
 def _reference(facts: PointFacts) -> Assigned | None:
