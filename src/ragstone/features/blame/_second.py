@@ -9,7 +9,7 @@ from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import Question, references
 
 # Words of a reference that right answers seldom repeat: in EVOUNA (Wang et al. 2023, labels of people)
-# `containment` denies 79 of 81 right answers where it has so many, and 4 % where it has one or two.
+# `containment` denies 79 of 81 right answers where it has this many, and 4 % where it has one or two.
 LONG = 5
 Key = tuple[str, str]
 
@@ -38,7 +38,7 @@ def untelling_note(second: str | None, n: int) -> list[str]:
         return []
     return [
         f"{second} denies {plural(n, 'answer')} whose reference has {LONG} words or more. Right answers "
-        "seldom repeat so many words, so these denials do not count. Name another second judge."
+        "seldom repeat this many words, so these denials do not count. Name another second judge."
     ]
 
 
