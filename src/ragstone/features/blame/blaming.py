@@ -324,7 +324,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
                 notes=[
                     *notes_of_system(plan, points[system], facts[system], refused[system]),
                     *untelling_note(
-                        second, sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds)
+                        second,
+                        sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds),
                     ),
                     *(failed_note(replies[system]) if plan.settings.blame.what_if else []),
                 ],
