@@ -77,7 +77,8 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     settings: those of the run, with the models' tables of today. leads: of each system, the mean of the judge
     whose verdict a point is. support, refusal: tell whether contexts support an answer, and whether it
     refuses. model, prompt: what answers again; no model: nothing is asked of any. second: the second judge,
-    and second_model the one that it asks; labels: what people say, in its place. stale: question id -> why its evidence is stale.
+    and second_model the one that it asks; labels: what people say, in its place. stale: question
+    id -> why its evidence is stale.
     """
 
     run: BlamedRun
