@@ -218,3 +218,11 @@ def test_notes_count_the_stale_and_name_them(says):
     checked = check_evidence(rows, [Document(id="mill", text=MILL.replace("1843", "1850"))])
     assert sorted(checked.stale) == ["q0", "q1", "q2", "q3", "q4"]
     says(checked.notes())
+
+
+def test_a_short_sentence_that_moved_alone_to_another_document_is_found_there():
+    sentence = "It sold bread to 30 villages."
+    question = asked(sentence, reference="30 villages")
+    page = f"How to bake, and for whom. {sentence} Wipe the oven with a dry cloth."
+    assert state(question, MILL.replace(sentence, ""), care=page) == "moved"
+    assert words_now(question, MILL.replace(sentence, ""), care=page) == ("care", sentence)

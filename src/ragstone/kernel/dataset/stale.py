@@ -213,7 +213,11 @@ def _searched(
 def _candidates(lost: Sequence[_Sought], texts: Mapping[str, str]) -> dict[str, list[int]]:
     """Return document -> which of the spans it may have, as its seeds tell; their own documents left out."""
     wanted: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    passages = [rough_seeds(passage_of(one.known)[0]) for one in lost]
+    own = [rough_seeds(one.known.words) for one in lost]
+    passages = [
+        seeds if len(seeds) >= FAR else rough_seeds(passage_of(one.known)[0])
+        for one, seeds in zip(lost, own, strict=True)
+    ]
     for n, seeds in enumerate(passages):
         for seed in seeds if len(seeds) >= FAR else ():
             wanted[seed].append(n)
