@@ -32,6 +32,11 @@ from .features.build.fictional import fictionalise as fictionalise
 from .features.build.questions import build_questions as build_questions
 from .features.build.refresh import RefreshedSet as RefreshedSet
 from .features.build.refresh import refresh_questions as refresh_questions
+from .features.check.sets import PartPair as PartPair
+from .features.check.sets import SetCheck as SetCheck
+from .features.check.sets import SetRepeat as SetRepeat
+from .features.check.sets import TypeShare as TypeShare
+from .features.check.sets import check_set as check_set
 from .features.compare.comparing import compare as compare
 from .features.compare.several import compare_several as compare_several
 from .features.compare.values import Comparison as Comparison
@@ -67,6 +72,8 @@ from .features.label.labelling import chosen_to_label as chosen_to_label
 from .features.label.labelling import gaps_to_label as gaps_to_label
 from .features.label.labelling import next_to_label as next_to_label
 from .features.label.labelling import pairs_to_label as pairs_to_label
+from .features.modes.finding import modes as modes
+from .features.modes.finding import modes_to_label as modes_to_label
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review
@@ -77,6 +84,11 @@ from .features.run.pipeline import run as run
 from .features.sample.sampling import Sample as Sample
 from .features.sample.sampling import sample_log as sample_log
 from .features.simulate.conversations import converse as converse
+from .features.simulate.distil import Distillation as Distillation
+from .features.simulate.distil import DistilledPersona as DistilledPersona
+from .features.simulate.distil import PersonaLikeness as PersonaLikeness
+from .features.simulate.distil import distil_personas as distil_personas
+from .features.simulate.distil import write_personas as write_personas
 from .features.simulate.goals import GoalSummary as GoalSummary
 from .features.simulate.goals import summarise_goals as summarise_goals
 from .features.simulate.log_likeness import Likeness as Likeness
@@ -162,6 +174,7 @@ from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run
 from .kernel.runs.joining import OpenedRows as OpenedRows
 from .kernel.runs.joining import RowVerdict as RowVerdict
+from .kernel.runs.modes import ModesSummary as ModesSummary
 from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary

@@ -50,6 +50,10 @@ Negatives = Annotated[
 MultiHop = Annotated[
     int | None, typer.Option("--multi-hop", min=0, help="Number of questions that need two documents.")
 ]
+Hops = Annotated[
+    int | None,
+    typer.Option("--hops", min=2, max=3, help="Documents that a multi-hop question needs; default 2."),
+]
 Fictional = Annotated[
     bool | None, typer.Option("--fictional", help="Also write a copy with invented names and years.")
 ]
@@ -82,6 +86,7 @@ def questions(
     closed_book: ClosedBook = None,
     negatives: Negatives = None,
     multi_hop: MultiHop = None,
+    hops: Hops = None,
     fictional: Fictional = None,
     test_share: TestShare = None,
     limit: Limit = None,
@@ -101,7 +106,7 @@ def questions(
     settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
     settings = choose(settings, "build", per_document=per_document, count=count, test_share=test_share)
     settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
-    settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop)
+    settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop, hops=hops)
     made = _build(
         sources, settings, build_rows, forecast_questions, output=output, limit=limit, asking=asking
     )
