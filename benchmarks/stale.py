@@ -26,7 +26,6 @@ from ragstone import run
 from ragstone.features.blame.blaming import blame
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.corpus.sentences import sentence_spans
-from ragstone.kernel.dataset._spans import STALE
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
 from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.records import Answer, Context, Document, Evidence, Question
@@ -362,10 +361,11 @@ def show_checked(corpus: Corpus, *, verbose: bool, bare: bool) -> None:
     n_found, n_stale, of = Counter[str](), Counter[str](), Counter(corpus.kinds.values())
     for name, kind in corpus.kinds.items():
         state, span = checked.states[name], (rows[name].evidence or [])[0]
-        n_stale[kind] += state in STALE
+        is_stale = name in checked.stale
+        n_stale[kind] += is_stale
         right = corpus.marks.get(name) == (span.document_id, span.start, span.end)
-        n_found[kind] += kind in HARMLESS and state not in STALE and right
-        wrong = (state in STALE) != (kind in HARMFUL) or (kind in HARMLESS and not right)
+        n_found[kind] += kind in HARMLESS and not is_stale and right
+        wrong = is_stale != (kind in HARMFUL) or (kind in HARMLESS and not right)
         if verbose and wrong:
             print(kind, name, state, checked.because.get(name), span, corpus.marks.get(name))
     print(
@@ -383,7 +383,7 @@ def show_checked(corpus: Corpus, *, verbose: bool, bare: bool) -> None:
     print(f"all that matters named stale:                {share(sum(n_stale[k] for k in HARMFUL), harmful)}")
     # Nothing is known of evidence but its document: that a renamed one is not there is no false alarm.
     allowed = ("document gone",) if bare else ()
-    alarms = [n for n in corpus.untouched if checked.states[n] in STALE and checked.states[n] not in allowed]
+    alarms = [n for n in corpus.untouched if n in checked.stale and checked.stale[n] not in allowed]
     if verbose:
         for name in alarms:
             print("false alarm", name, checked.because[name])

@@ -55,7 +55,9 @@ def run_on(folder, documents):
     rows = [Answer(question_id=row.id, answer="Nobody knows why.", contexts=contexts) for row in QUESTIONS]
     write_rows(folder / "questions.jsonl", QUESTIONS, Question, force=True)
     write_rows(folder / "sheet.jsonl", rows, Answer, force=True)
-    write_rows(folder / "documents.jsonl", [*documents, Document(id="barley", text=OTHER)], Document, force=True)
+    write_rows(
+        folder / "documents.jsonl", [*documents, Document(id="barley", text=OTHER)], Document, force=True
+    )
     (folder / "ragstone.toml").write_text(
         '[run]\nname = "r"\n[documents]\npaths = ["documents.jsonl"]\n[questions]\npath = "questions.jsonl"\n'
         '[answer]\nsheet = "sheet.jsonl"\n[judge]\njudges = ["match"]\n'
@@ -67,8 +69,12 @@ def run_on(folder, documents):
     return summary, blamed, causes
 
 
-def test_blame_names_what_is_stale_charges_the_retriever_with_the_rest_and_the_run_says_how_many(tmp_path, says):
-    summary, blamed, causes = run_on(tmp_path, [Document(id="mill", text=CHANGED), Document(id="new", text=CHANGED)])
+def test_blame_names_what_is_stale_charges_the_retriever_with_the_rest_and_the_run_says_how_many(
+    tmp_path, says
+):
+    summary, blamed, causes = run_on(
+        tmp_path, [Document(id="mill", text=CHANGED), Document(id="new", text=CHANGED)]
+    )
     assert {name: (row.cause, row.component) for name, row in causes.items()} == {
         "year": ("stale evidence", "dataset"),
         "bread": ("not retrieved", "retriever"),
@@ -88,7 +94,9 @@ def test_blame_names_what_is_stale_charges_the_retriever_with_the_rest_and_the_r
 
 
 def test_in_the_documents_of_the_set_nothing_is_stale_and_no_word_is_said_of_it(tmp_path):
-    summary, blamed, causes = run_on(tmp_path, [Document(id="mill", text=MILL), Document(id="old", text=MILL)])
+    summary, blamed, causes = run_on(
+        tmp_path, [Document(id="mill", text=MILL), Document(id="old", text=MILL)]
+    )
     assert {row.cause for row in causes.values()} == {"not retrieved"}
     assert summary.stale is msgspec.UNSET
     folder = tmp_path / "runs" / "r"

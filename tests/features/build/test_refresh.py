@@ -13,8 +13,15 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Chunk, Document, Question
 from ragstone.kernel.tables import read_rows, write_rows
 
-BEFORE = [asked("1843", name="year"), asked("12 times", name="wheel", reference="12"), asked(WHOLE, name="all")]
-AFTER = [Document(id="mill", text=f"News. {MILL.replace('12 times', '15 times')}"), Document(id="b", text=OTHER)]
+BEFORE = [
+    asked("1843", name="year"),
+    asked("12 times", name="wheel", reference="12"),
+    asked(WHOLE, name="all"),
+]
+AFTER = [
+    Document(id="mill", text=f"News. {MILL.replace('12 times', '15 times')}"),
+    Document(id="b", text=OTHER),
+]
 
 
 @pytest.fixture
@@ -30,7 +37,10 @@ def test_moved_evidence_is_placed_anew_and_stale_questions_are_set_aside(files, 
     assert done.code == 0
     says(done.out + done.err)
     rows = list(read_rows("new/questions.jsonl", Question))
-    assert [(row.id, row.metadata["refresh"]["state"]) for row in rows] == [("year", "moved"), ("all", "moved")]
+    assert [(row.id, row.metadata["refresh"]["state"]) for row in rows] == [
+        ("year", "moved"),
+        ("all", "moved"),
+    ]
     span = rows[0].evidence[0]
     assert AFTER[0].text[span.start : span.end] == "1843"
     assert rows[0].metadata["refresh"]["from"] == [msgspec.to_builtins(BEFORE[0].evidence[0])]

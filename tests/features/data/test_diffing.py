@@ -74,7 +74,12 @@ def test_runs_compare_on_questions_that_say_the_same_and_ranks_only_with_the_sam
     write_rows(broken / "questions.jsonl", A[:1], Question, force=True)
     diff = api.diff_sets("a.jsonl", "moved.jsonl", runs="runs")
     standing = {row.run.rpartition("/")[2]: row for row in diff.runs}
-    assert [standing[name].version for name in ("old", "new", "other", "edited")] == ["A", "B", "neither", "unknown"]
+    assert [standing[name].version for name in ("old", "new", "other", "edited")] == [
+        "A",
+        "B",
+        "neither",
+        "unknown",
+    ]
     # mill alone says the same in both; its evidence does not.
     assert [(standing[name].n_scores, standing[name].n_ranks) for name in ("old", "new")] == [(1, 0), (1, 0)]
     assert (standing["other"].n_scores, standing["edited"].n_questions) == (0, 0)

@@ -1,4 +1,4 @@
-"""Documents that have changed: evidence found again where that is certain, stale questions named, no others."""
+"""Documents that have changed: evidence is found again where that is certain; stale questions are named."""
 
 import msgspec
 import pytest
@@ -10,8 +10,8 @@ from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.records import Document, Evidence, Question
 
 MILL = (
-    "Long before, only a ferry crossed the river here. The mill on the river was built in 1843 by Jonas Weber. "
-    "It ground rye until the war, and its wheel turned 12 times a minute.\n\n"
+    "Long before, only a ferry crossed the river here. The mill on the river was built in 1843 by Jonas "
+    "Weber. It ground rye until the war, and its wheel turned 12 times a minute.\n\n"
     "The bakery beside it opened later. It sold bread to 30 villages."
 )
 OTHER = "Barley is sown in March. It is cut in July, before the wheat, and dried on racks."
@@ -130,7 +130,12 @@ def test_evidence_that_was_deleted_is_gone_and_without_its_document_too(words):
 
 @BOTH
 def test_what_is_edited_elsewhere_in_the_document_makes_nothing_stale(words):
-    for edit in (("Weber. It", "Weber.\n\nIt"), ("30 villages", "31 villages"), ("12 times", "13 times"), ("It ground", "It never ground")):
+    for edit in (
+        ("Weber. It", "Weber.\n\nIt"),
+        ("30 villages", "31 villages"),
+        ("12 times", "13 times"),
+        ("It ground", "It never ground"),
+    ):
         assert state(asked(words), MILL.replace(*edit)) == "unchanged", edit
 
 
@@ -177,7 +182,9 @@ def test_a_document_that_was_dropped_as_a_duplicate_is_not_gone():
 def test_another_span_that_still_holds_the_reference_is_enough():
     more = MILL.replace("The bakery", "A stone says 1843. The bakery")
     one, two = asked("in 1843 by", text=more), asked("A stone says 1843.", text=more)
-    both = remember_sources(msgspec.structs.replace(one, evidence=[*one.evidence, *two.evidence]), {"mill": more})
+    both = remember_sources(
+        msgspec.structs.replace(one, evidence=[*one.evidence, *two.evidence]), {"mill": more}
+    )
     assert state(both, more.replace("in 1843 by", "in 1850 by")) in ("unchanged", "moved")
     assert state(both, more.replace("1843", "1850")) == "answer changed"
 
@@ -214,7 +221,9 @@ def test_the_same_words_in_a_row_nowhere_are_not_aligned():
 
 
 def test_notes_count_the_stale_and_name_them(says):
-    rows = [asked("1843", name=f"q{at}") for at in range(5)] + [asked("12 times", name="wheel", reference="12")]
+    rows = [asked("1843", name=f"q{at}") for at in range(5)] + [
+        asked("12 times", name="wheel", reference="12")
+    ]
     checked = check_evidence(rows, [Document(id="mill", text=MILL.replace("1843", "1850"))])
     assert sorted(checked.stale) == ["q0", "q1", "q2", "q3", "q4"]
     says(checked.notes())

@@ -260,7 +260,8 @@ def _what(change: _Evidence, asked: Asked) -> What | None:
     within = [text for text in held if _holds(tokenize(change.was_text), text)]
     after = [[spelled.get(token) or token for token in text] for text in within or held]
     if held and not any(
-        _holds(tokenize(change.now_text) if within else now_tokens, text) for text in (*(within or held), *after)
+        _holds(tokenize(change.now_text) if within else now_tokens, text)
+        for text in (*(within or held), *after)
     ):
         return "answer"
     lost = Counter(spelled.get(token) or token for token in tokenize(change.was_text)) - Counter(now_tokens)
