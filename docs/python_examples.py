@@ -331,6 +331,23 @@ questions = list(ragstone.read_rows("questions.jsonl", ragstone.Question))
 documents = list(ragstone.read_rows("documents.jsonl", ragstone.Document))
 print(ragstone.place_evidence(questions, documents).unplaced)
 
+# %% check_evidence
+questions = list(ragstone.read_rows("questions.jsonl", ragstone.Question))
+documents = list(ragstone.read_rows("documents.jsonl", ragstone.Document))
+checked = ragstone.check_evidence(questions, documents)
+for name, state in checked.stale.items():
+    print(name, state, checked.because[name])
+
+# %% refresh_questions
+questions = list(ragstone.read_rows("questions.jsonl", ragstone.Question))
+documents = list(ragstone.read_rows("documents.jsonl", ragstone.Document))
+refreshed = ragstone.refresh_questions(questions, documents)
+print(refreshed.summary.states, len(refreshed.stale))
+
+# %% diff_sets
+diff = ragstone.diff_sets("questions.jsonl", "questions.jsonl")
+print(diff.same, len(diff.changed), diff.added, diff.dropped)
+
 # %% mask_personal_data
 masked = ragstone.mask_personal_data("Write to ben.lee@example.org, please.")
 print(masked)

@@ -79,7 +79,8 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     are those that made the answers. reader: another model, to be priced in place of it. leads: of each system, the mean of the judge
     whose verdict a point is. support, refusal: tell whether contexts support an answer, and whether it
     refuses. model, prompt: what answers again; no model: nothing is asked of any. second: the second judge,
-    and second_model the one that it asks; labels: what people say, in its place. stale: question id -> why its evidence is stale.
+    and second_model the one that it asks; labels: what people say, in its place. stale: question
+    id -> why its evidence is stale.
     """
 
     run: BlamedRun
