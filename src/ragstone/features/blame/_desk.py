@@ -69,7 +69,8 @@ class BlameCoordinator:
     ) -> dict[Key, bool]:
         """Return whether a judge gives each answer its point; one that has no score is not in it.
 
-        What the run's judgements say, and those made here, is not asked again. model: in place of that of `[judge]`.
+        What the run's judgements say, and those made here, is not asked again. model: in place of that of
+        `[judge]`.
         """
         asks = judge.model_name(model or self.plan.settings.judge.model or NO_MODEL)
         known = {

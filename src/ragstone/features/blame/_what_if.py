@@ -43,8 +43,9 @@ async def ask_again(
     """Return what was answered again, by system, once the lost points have been answered from the right
     documents.
 
-    At most `[blame] what_if` lost points and as many others are asked further. They are drawn in an order that
-    the run's seed gives, the same for all systems, so that these share what is asked. Of 0 nothing is asked.
+    At most `[blame] what_if` lost points and as many others are asked further. They are drawn in an order
+    that the run's seed gives, the same for all systems, so that these share what is asked. Of 0 nothing is
+    asked.
     """
     run, n = plan.run, plan.settings.blame.what_if
     shuffled = np.random.default_rng(plan.settings.run.seed).permutation(sorted(run.questions))
@@ -169,14 +170,18 @@ def _asked(
     lost, kept = ({row.question_id for row in points if row.lost is kind} for kind in (True, False))
     if not points or (lost and not _enough(again, lost)):
         return None
-    price = _price(change, again.right, points, clusters, whole=not kept or _enough(again, kept), labels=labels)
+    if not lost and not _enough(again, kept):
+        return None
+    price = _price(
+        change, again.right, points, clusters, whole=not kept or _enough(again, kept), labels=labels
+    )
     return msgspec.structs.replace(price, cost_usd=again.cost_usd)
 
 
 def _enough(again: Again, names: Set[str]) -> bool:
     wanted = [name for name in again.wanted if name in names]
     n_known = sum(name in again.right for name in wanted)
-    return 0 < n_known and FEWEST_ASKED * len(wanted) <= n_known
+    return n_known > 0 and FEWEST_ASKED * len(wanted) <= n_known
 
 
 def _of_retrieval(
@@ -196,7 +201,11 @@ def _of_retrieval(
     missed = {fact.point.question_id for fact in lost if fact.found is not True}
     bounds = [] if "right documents" in asked else [_bound("document retrieved", missed, points, clusters)]
     bounds.append(_bound("contexts read", unread, points, clusters))
-    right = replies.changes["right documents"].right if "right documents" in asked else dict.fromkeys(missed, True)
+    right = (
+        replies.changes["right documents"].right
+        if "right documents" in asked
+        else dict.fromkeys(missed, True)
+    )
     shared = sum(right.get(name, False) for name in unread)
     both = _bound("right documents, all read", known, points, clusters)
     return [*bounds, msgspec.structs.replace(both, shared=shared)]
@@ -247,5 +256,5 @@ def failed_note(replies: Replies) -> list[str]:
         return []
     return [
         f"{plural(n_wanted - n_known, 'answer')} of {n_wanted:,} that prices rest on could not be asked again "
-        f"or judged. A price without verdicts on {FEWEST_ASKED:.0%} of its answers is left out."
+        "or judged. A price with verdicts on fewer than 80 % of its answers is left out, or is a bound."
     ]
