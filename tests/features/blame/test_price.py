@@ -21,18 +21,25 @@ def test_each_kind_counts_by_its_share_of_all_questions():
 
 
 def test_where_all_was_asked_the_interval_is_that_of_a_paired_difference():
-    # 30 of 400 come back and 10 are spoiled: 5 %, variance (40 - 400 * 0.05²) / 400² -> 1.96 * 1.56 % = 3.1 %.
+    # 30 of 400 come back, 10 are spoiled: 5 %, variance (40 - 400 * 0.05²) / 400², so 1.96 * 1.56 % = 3.1 %.
     lost = [True] * 100 + [False] * 300
     again = [True] * 30 + [False] * 70 + [False] * 10 + [True] * 290
     net = net_change(lost, again, range(400)).net
-    assert (net.low, net.high) == (pytest.approx(0.05 - 0.031, abs=0.004), pytest.approx(0.05 + 0.031, abs=0.004))
+    assert (net.low, net.high) == (
+        pytest.approx(0.05 - 0.031, abs=0.004),
+        pytest.approx(0.05 + 0.031, abs=0.004),
+    )
 
 
 def test_questions_of_one_document_are_less_evidence():
     lost = [at % 10 < 4 for at in range(120)]
     again = [at % 10 < 2 or at % 10 >= 4 for at in range(120)]
     alone = net_change(lost, again, range(120)).net
-    shared = net_change(sorted(lost), [value for _, value in sorted(zip(lost, again, strict=True))], [at // 6 for at in range(120)]).net
+    shared = net_change(
+        sorted(lost),
+        [value for _, value in sorted(zip(lost, again, strict=True))],
+        [at // 6 for at in range(120)],
+    ).net
     assert shared.value == pytest.approx(alone.value)
     assert shared.high - shared.low > 1.3 * (alone.high - alone.low)
 
@@ -43,7 +50,9 @@ def test_nothing_that_came_back_leaves_some_open():
     assert found.net.low < -0.02 < 0.02 < found.net.high
 
 
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from([True, False, None]), st.integers(0, 5)), min_size=1))
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from([True, False, None]), st.integers(0, 5)), min_size=1)
+)
 def test_the_interval_holds_the_value_and_stays_within_all_points(rows):
     lost, again, clusters = zip(*rows, strict=True)
     found = net_change(lost, again, clusters)

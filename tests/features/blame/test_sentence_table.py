@@ -10,10 +10,10 @@ from tests.support.surfaces import shown
 from ragstone.features.blame.words import blame_document, outcome, worth
 from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.causes import (
+    ChangePrice,
     ComponentShare,
     Largest,
     NetPoints,
-    Price,
     Returned,
     SystemBlame,
 )
@@ -78,13 +78,13 @@ def test_outcomes_in_words(row: SystemBlame, says):
     says(f"{outcome(row)} {worth(row)}".strip())
 
 
-def price_of(change: str, value: float, low: float, high: float, **fields: object) -> Price:
+def price_of(change: str, value: float, low: float, high: float, **fields: object) -> ChangePrice:
     points = NetPoints(value=value, low=low, high=high)
     given = {"basis": "measured", "n": 100, "n_asked": 60} | fields
-    return Price(change=change, points=points, **given)  # type: ignore[arg-type]
+    return ChangePrice(change=change, points=points, **given)  # type: ignore[arg-type]
 
 
-def priced(*prices: Price) -> str:
+def priced(*prices: ChangePrice) -> str:
     """Return what a terminal shows of a system with these prices, on one line."""
     row = msgspec.structs.replace(row_of(100, 10, 5, 5), prices=[*prices])
     summary = BlameSummary(name="r", version="1", systems=[row], models={}, made_from={}, notes=[])
@@ -118,7 +118,7 @@ def test_a_bound_is_not_told_beside_a_price_that_was_measured():
     assert codes_in(priced(price_of("right documents", 0.2, 0.1, 0.3), bound)) & PRICES == {"price-gain"}
 
 
-def three(both: float, n: int = 100) -> list[Price]:
+def three(both: float, n: int = 100) -> list[ChangePrice]:
     return [
         price_of("right documents", 0.06, 0.03, 0.09),
         price_of("other model", 0.05, 0.01, 0.09, model="m2", n=n),
@@ -126,7 +126,7 @@ def three(both: float, n: int = 100) -> list[Price]:
     ]
 
 
-def all_read(shared: int) -> list[Price]:
+def all_read(shared: int) -> list[ChangePrice]:
     return [price_of("right documents, all read", 0.2, 0.1, 0.3, basis="at most", shared=shared)]
 
 

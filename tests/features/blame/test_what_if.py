@@ -10,9 +10,9 @@ from tests.support.planted_run import plant_run
 
 import ragstone
 from ragstone.features.blame._causes import KnownAnswer, PointFacts
-from ragstone.features.blame._desk import Again
+from ragstone.features.blame._desk import ChangedAnswers
 from ragstone.features.blame._points import CountedPoint, Points
-from ragstone.features.blame._what_if import Replies, prices
+from ragstone.features.blame._what_if import PricingSample, prices
 from ragstone.features.blame.blaming import forecast_blame
 from ragstone.kernel.config import choose
 from ragstone.kernel.errors import ConfigError
@@ -38,13 +38,18 @@ def test_without_what_if_nothing_more_is_asked_and_prices_are_bounds(project, ru
     summary = ragstone.blame(run_folder, settings=project)
     found = priced(summary)
     lost = found["right documents"].n_asked
-    assert {price.basis for price in found.values() if price.change != "second opinion"} <= {"at most", "by causes"}
+    assert {price.basis for price in found.values() if price.change != "second opinion"} <= {
+        "at most",
+        "by causes",
+    }
     assert len(rows_of(run_folder, "gold/")) == lost == summary.systems[0].returned.n
     assert found["right documents"].gained == summary.systems[0].returned.n_right
     assert found["right documents, all read"].gained == lost
 
 
-def test_lost_and_right_answers_are_asked_again_and_files_are_the_same_when_run_again(project, run_folder, fake_openai):
+def test_lost_and_right_answers_are_asked_again_and_files_are_the_same_when_run_again(
+    project, run_folder, fake_openai
+):
     summary = ragstone.blame(run_folder, settings=project, what_if=5)
     found = priced(summary)
     right, first = found["right documents"], found["right document first"]
@@ -101,7 +106,11 @@ def test_people_take_the_judges_error_out(project, run_folder, tmp_path):
     answers = list(read_rows(run_folder / "answers.jsonl", ragstone.Answer))
     year = {row.id: row.reference for row in read_rows(run_folder / "questions.jsonl", ragstone.Question)}
     labels = [
-        {"question_id": row.question_id, "system": row.system, "score": int(row.answer == year[row.question_id])}
+        {
+            "question_id": row.question_id,
+            "system": row.system,
+            "score": int(row.answer == year[row.question_id]),
+        }
         for row in answers
     ]
     (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
@@ -175,10 +184,10 @@ def points_with(n_lost, n_kept):
 
 def replies_of(points, *, named=True, contexts=True, **changes):
     names = {point.question_id for point in points.counted}
-    return Replies(
+    return PricingSample(
         points=points.counted,
         named=names if named else set(),
-        retrieved=dict.fromkeys(names, []) if contexts else {},
+        retrieved={name: [] for name in names} if contexts else {},
         changes=changes.get("changes", {}),
     )
 
@@ -199,9 +208,13 @@ def test_without_evidence_or_contexts_nothing_is_bounded():
 
 def test_what_nobody_knows_counts_in_both_bounds():
     points = points_with(3, 5)
-    found = {price.change: price for price in prices(points, replies_of(points), facts_of(points, None), [], {})}
+    found = {
+        price.change: price for price in prices(points, replies_of(points), facts_of(points, None), [], {})
+    }
     assert [found[change].gained for change in ("document retrieved", "contexts read")] == [3, 3]
-    retrieved = {price.change: price for price in prices(points, replies_of(points), facts_of(points, True), [], {})}
+    retrieved = {
+        price.change: price for price in prices(points, replies_of(points), facts_of(points, True), [], {})
+    }
     assert [retrieved[change].gained for change in ("document retrieved", "contexts read")] == [0, 3]
 
 
@@ -216,15 +229,24 @@ def test_failed_tools_of_an_agent_bound_what_sound_ones_bring():
         )
     ]
     [tools] = prices(points, replies_of(points, named=False), facts_of(points, None), causes, {})
-    assert (tools.change, tools.basis, tools.gained, tools.points.value) == ("tools never fail", "by causes", 2, 0.2)
+    assert (tools.change, tools.basis, tools.gained, tools.points.value) == (
+        "tools never fail",
+        "by causes",
+        2,
+        0.2,
+    )
 
 
 def test_few_verdicts_are_no_sample():
     points = points_with(10, 10)
     lost, kept = ([f"q{at}" for at in half] for half in (range(10), range(10, 20)))
-    some = Again(wanted=[*lost, *kept], right=dict.fromkeys([*lost, *kept[:7]], True))
-    [price, *_] = prices(points, replies_of(points, changes={"right documents": some}), facts_of(points, True), [], {})
+    some = ChangedAnswers(wanted=[*lost, *kept], right=dict.fromkeys([*lost, *kept[:7]], True))
+    [price, *_] = prices(
+        points, replies_of(points, changes={"right documents": some}), facts_of(points, True), [], {}
+    )
     assert (price.change, price.basis) == ("right documents", "at most")  # 7 of 10 right ones
-    few = Again(wanted=[*lost, *kept], right=dict.fromkeys([*lost[:7], *kept], True))
-    found = prices(points, replies_of(points, changes={"right documents": few}), facts_of(points, True), [], {})
+    few = ChangedAnswers(wanted=[*lost, *kept], right=dict.fromkeys([*lost[:7], *kept], True))
+    found = prices(
+        points, replies_of(points, changes={"right documents": few}), facts_of(points, True), [], {}
+    )
     assert "right documents" not in {price.change for price in found}

@@ -116,7 +116,7 @@ class Returned(msgspec.Struct, frozen=True, kw_only=True):
     n_right: int
 
 
-Change = Literal[
+SystemChange = Literal[
     "right documents",
     "right document first",
     "document retrieved",
@@ -138,7 +138,7 @@ class NetPoints(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
-class Price(msgspec.Struct, frozen=True, kw_only=True):
+class ChangePrice(msgspec.Struct, frozen=True, kw_only=True):
     """What one change would bring to a system.
 
     change: `right documents`: the passages that hold the answer in place of what was retrieved; `right
@@ -157,7 +157,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     is unknown or nothing was asked.
     """
 
-    change: Change
+    change: SystemChange
     basis: Literal["measured", "at most", "by causes"]
     points: NetPoints
     n: int
@@ -197,4 +197,4 @@ class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
     largest: Largest | None = None
     returned: Returned | None = None
     notes: list[str] = []
-    prices: list[Price] = []
+    prices: list[ChangePrice] = []
