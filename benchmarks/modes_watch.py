@@ -45,7 +45,7 @@ ALPHA = 0.05 * (1 - ON_USE) * ON_NEW_MODES / 2  # of the first set of modes, as 
 WEEKDAY, WEEKEND = 90, 55
 ALWAYS = {"refusals": 0.02, "another question's answer": 0.02, "cut off": 0.02}
 BASE_WRONG = 0.08
-QUIET, EACH = 10, 2  # years; of each planted mode and share
+QUIET, EACH = 6, 1  # years; of each planted mode and share
 SHARES = (0.03, 0.05, 0.1)
 
 
@@ -195,7 +195,10 @@ def main(quick: bool) -> None:
     began = time.perf_counter()
     measure_once()
     n = 2 if quick else QUIET
-    quiet = [watched(year(seed)) for seed in range(n)]
+    quiet = []
+    for seed in range(n):
+        quiet.append(watched(year(seed)))
+        print(f"quiet year {seed}: {quiet[-1].false or 'none'}", file=sys.stderr, flush=True)
     wrong = sum(bool(of_year.false) for of_year in quiet)
     low, high = wilson_interval(wrong, n)
     looks = [p for of_year in quiet for p in of_year.p]

@@ -59,9 +59,7 @@ def _table(look: Look, served: str) -> Block:
     def ends(point: TrendPoint | None) -> str:
         if point is None or point.mean is None or point.low is None or point.high is None:
             return ""
-        return percent_ends(
-            Estimate(value=point.mean, low=point.low, high=point.high, n=point.n, method="weighted", level=0.95)
-        )
+        return percent_ends(_estimate(point.mean, point.low, point.high, point.n))
 
     def scored(point: TrendPoint | None) -> str:
         return "none" if point is None else f"{count(point.n)} judged"
@@ -79,16 +77,17 @@ def _table(look: Look, served: str) -> Block:
     return table_of("Failure modes", rows, columns)
 
 
+def _estimate(mean: float, low: float | None, high: float | None, n: int) -> Estimate:
+    return Estimate(value=mean, low=low, high=high, n=n, method="student")
+
+
 def _new(found: FoundMode) -> Sequence[Block]:
     """Return what a new mode is: how many answers, since when, some of them, and what to do with it."""
     mode = found.mode
-    ends = (
-        f" ({percent(mode.after.low)} to {percent(mode.after.high)})"
-        if mode.after.low is not None and mode.after.high is not None
-        else ""
-    )
+    after = mode.after
+    ends = "" if after.low is None else f" ({percent_ends(_estimate(after.mean, after.low, after.high, after.n))})"
     rests = (
-        f"In the weeks before {mode.looked}, {percent(mode.after.mean)}{ends} of answers are wrong and have "
+        f"In the weeks up to {mode.looked}, {percent(after.mean)}{ends} of answers are wrong and have "
         f"its signs, before that {percent(mode.before.mean)}. Found in {plural(mode.n, 'answer')}, the first "
         f"on {mode.since}."
     )

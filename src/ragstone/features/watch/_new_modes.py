@@ -187,10 +187,11 @@ class _Weeks:
         self.half = np.array(
             [zlib.crc32((row.who or text).encode()) & 1 for row, text in zip(rows, words, strict=True)]
         )
-        _, keys = np.unique(words, return_inverse=True)
+        _, self.first_of, keys = np.unique(words, return_index=True, return_inverse=True)
+        self.key = keys.astype(np.int64)
         # The same question once a week, counted from the look.
         weeks = (day.toordinal() - 1 - self.day) // WEEK
-        self.unit = keys.astype(np.int64) * (int(weeks.max(initial=0)) + 1) + weeks
+        self.unit = self.key * (int(weeks.max(initial=0)) + 1) + weeks
 
     def needed(self) -> list[int]:
         """Return the places of the answers to read: wrong ones, and right ones of the last weeks."""
@@ -199,10 +200,14 @@ class _Weeks:
         some = [np.flatnonzero(right & (self.half == half))[-MOST_RIGHT:] for half in (0, 1)]
         return [int(at) for at in np.sort(np.concatenate([places, *some]))]
 
-    def question(self, at: int) -> Answer:
-        """Return an exchange as far as signs of questions read it."""
-        row = self.rows[at]
-        return Answer(question_id=str(row.n), system="log", question=row.question, answer="")
+    def asked(self, signs: ModeSigns) -> Mask:
+        """Return which exchanges carry signs that only their questions need be read for."""
+        questions = (self.rows[at].question for at in self.first_of)
+        carried = [
+            signs.is_in(Answer(question_id="", system="log", question=question, answer=""))
+            for question in questions
+        ]
+        return np.array(carried, dtype=np.bool_)[self.key]
 
     def mode(
         self, sign: ModeSigns, halves: tuple["_Half", "_Half"], day: date, p: float, alpha: float
@@ -279,7 +284,7 @@ class _Half:
         units = weeks.unit
 
         def n_units(places: Sequence[int] | Codes) -> int:
-            return len({int(units[at]) for at in places})
+            return len(np.unique(units[places])) if len(places) else 0
 
         recent, before = (self.inside & mask for mask in (weeks.recent, weeks.before))
         places = [self.carried(sign, mask & weeks.wrong) for mask in (recent, before)]
@@ -293,10 +298,8 @@ class _Half:
         if sign.inputs != ["question"]:
             return apart, more, more
         # More is asked about it, which is no fault of the answers: are they wrong more often than before?
-        asked, asked_before = (
-            n_units([int(at) for at in np.flatnonzero(mask) if sign.is_in(weeks.question(int(at)))])
-            for mask in (recent, before)
-        )
+        carried = weeks.asked(sign)
+        asked, asked_before = (n_units(np.flatnonzero(mask & carried)) for mask in (recent, before))
         if asked_before < ASKED_BEFORE:
             return apart, more, more
         return apart, more, fisher_p(k, asked, k + k_before, asked + asked_before)
