@@ -1,6 +1,6 @@
 """Which planted failure modes are found, how often a clean run names one, and whether stated counts hold.
 
-    python -m benchmarks.modes [DRAWS]
+    python -m benchmarks.modes [DRAWS] [DRAWS WITH A MODEL]
 
 400 answers a draw, of real questions, passages and references from ../shared/data (squad2, xquad, agxqa,
 clapnq): right answers are the references, as a sentence of the passage or as they are. In a draw four modes
@@ -19,27 +19,42 @@ is found where one named mode holds at least half of the planted answers, and at
 answers that it holds are planted ones. A clean run has the same answers, with 15 % called wrong by chance.
 """
 
+import json
 import random
 import re
 import sys
+import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.support.fake_openai import FakeOpenAI, serving
+from tests.support.judged_runs import write_run
+from tests.support.scripts import Body, fenced, prompt_of
 
+import ragstone
+from ragstone.features.modes._counting import ModeRows, draw_rows, queue_name, with_counts
 from ragstone.features.modes._proposing import propose_signs
+from ragstone.kernel.judging import summarise
 from ragstone.kernel.judging.signs import SignsJudge
-from ragstone.kernel.records import Answer, Context
+from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Label
+from ragstone.kernel.runs.modes import Mode, read_mode_rows
+from ragstone.kernel.runs.summary import Calls, RunSummary
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 if not DATA.is_dir():
     DATA = Path("/work/shared/data")
-ANSWERS, DRAWS, PLANTED = 400, 50, 4
+ANSWERS, DRAWS, PLANTED, LABELS, QUEUES = 400, 50, 4, 60, 5
+NOTHING = (
+    "vague",
+    "too formal",
+    "badly ordered",
+)  # what a model says of an answer that nothing is wrong with
 CAUGHT, FALSE_ALARMS, CLEAN = 0.9, 0.06, 0.15
 REFUSALS = """The documents do not say.
 I do not know.
@@ -241,39 +256,187 @@ def holds(mode: Planted, rows: set[str], wrong: set[str]) -> bool:
     return 2 * len(hits) >= len(mode.ids) and 2 * len(hits & wrong) >= len(rows & wrong)
 
 
-def main() -> None:
-    n = int(sys.argv[1]) if sys.argv[1:] else DRAWS
+def counted(draw: Draw, mode: Planted, judge: SignsJudge, seed: int) -> Mode:
+    """Return the counts of a mode after people have looked at 60 answers of its queue; they never err."""
+    keys = [(row.question_id, row.system) for row in draw.answers]
+    has_it = {key: judge.score(row) >= judge.threshold for key, row in zip(keys, draw.answers, strict=True)}
+    rows = ModeRows(keys=keys, has_it=has_it, wrong=dict(zip(keys, draw.wrong, strict=True)))
+    empty = Mode(name="mode", title="", question="", digest="q", judge_digest="j" * 8, kind="signs")
+    drawn_rows = draw_rows(rows, LABELS, seed)
+    labels = [
+        Label(
+            question_id=row.key[0],
+            system=row.key[1],
+            score=float(row.key[0] in mode.ids),
+            metadata={"inclusion": row.inclusion, "queue": queue_name(empty, drawn_rows), "policy": "q"},
+        )
+        for row in drawn_rows
+    ]
+    return with_counts(empty, rows, labels, seed=seed)
+
+
+class Reader:
+    """An endpoint that reads rows and errs: it misses a mistake, names another one, or invents a quote.
+
+    Of a wrong answer that was planted it names the mode in 80 % of cases, another mistake in 10 %, none in
+    10 %; of one that was not, something of three things that mean nothing. 15 % of its quotes are invented.
+    Asked whether an answer has a mode it errs in 10 % of those that have it and 5 % of the others; of what
+    means nothing it says yes in 20 %, whatever the answer.
+    """
+
+    def __init__(self, draw: Draw, seed: int) -> None:
+        self.of = {
+            row.question: mode.what
+            for mode in draw.modes
+            for row in draw.answers
+            if row.question_id in mode.ids
+        }
+        self.seed = seed
+
+    def chance(self, *about: object) -> float:
+        return random.Random(f"{self.seed} {about}").random()
+
+    def __call__(self, body: Body) -> str:
+        prompt = prompt_of(body)
+        reply: dict[str, object] = {"nonce": re.findall(r'The code is "(\w+)"', prompt)[-1]}
+        if "You read answers" in prompt:
+            texts = [(n, fenced(f"row_{n}", prompt)) for n in range(1, 6)]
+            rows = (self.remark(n, text) for n, text in texts if text)
+            return json.dumps(reply | {"rows": [row for row in rows if row]})
+        if "Group those" in prompt:
+            groups: dict[str, list[int]] = {}
+            for number, what in re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.MULTILINE):
+                groups.setdefault(what, []).append(int(number))
+            most = sorted(groups, key=lambda what: -len(groups[what]))[:8]
+            named = [{"name": what, "statement": f"It is: {what}.", "notes": groups[what]} for what in most]
+            return json.dumps(reply | {"groups": named})
+        what, question = re.findall(r"It is: (.+)\.", prompt)[0], fenced("question", prompt)
+        has_it = self.of.get(question) == what
+        rate = 0.2 if what in NOTHING else 0.9 if has_it else 0.05
+        verdict = self.chance("asked", what, question, fenced("answer", prompt)) < rate
+        return json.dumps(reply | {"reason": "as read", "verdict": verdict})
+
+    def remark(self, number: int, text: str) -> dict[str, object] | None:
+        question = next(iter(re.findall(r"^question: (.*)$", text, re.MULTILINE)), "")
+        answer = next(iter(re.findall(r"^answer: (.*)$", text, re.MULTILINE)), "")
+        chance, what = self.chance("read", question), self.of.get(question)
+        others = [name for name in [*WAYS, KIND] if name != what]
+        if what is not None and chance > 0.8:
+            what = others[int(1000 * chance) % len(others)] if chance > 0.9 else None
+        elif what is None:
+            what = NOTHING[int(1000 * chance) % len(NOTHING)]
+        quote = "invented words" if self.chance("quote", question) < 0.15 else answer[:40]
+        return {"row": number, "what": what, "quote": quote} if what else None
+
+
+def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> tuple[list[set[str]], list[str]]:
+    """Return the rows of each mode that a model named through the door, and the rows that are wrong."""
+    fake.script = Reader(draw, seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run = folder / "run"
+        judgements = [
+            Judgement(
+                question_id=row.question_id,
+                system=row.system,
+                judge="planted",
+                metric="correctness",
+                status="scored",
+                score=float(not bad),
+                scale=(0, 1),
+                model=NO_MODEL,
+                prompt_version=1,
+            )
+            for row, bad in zip(draw.answers, draw.wrong, strict=True)
+        ]
+        write_run(run, judgements, said=draw.answers)
+        metrics = summarise(judgements)
+        (run / "summary.json").write_bytes(
+            msgspec.json.encode(
+                RunSummary(
+                    name="run",
+                    version="0",
+                    models={},
+                    counts={},
+                    retrieval=[],
+                    metrics=metrics,
+                    cards=[],
+                    calls=Calls(),
+                    notes=[],
+                )
+            )
+        )
+        settings = fake.settings(root=folder)
+        summary = ragstone.modes(run, model=fake.model, settings=settings)
+        rows = read_mode_rows(run)
+        asked = [mode.name for mode in summary.modes if mode.kind == "boolean"]
+        return [{key[0] for key, has_it in rows[name].items() if has_it} for name in asked], asked
+
+
+def by_signs(n: int) -> None:
     found: Counter[str] = Counter()
     planted: Counter[str] = Counter()
     spare = 0
+    inside: list[bool] = []
+    widths: list[float] = []
     start = time.perf_counter()
     for seed in range(n):
         draw = drawn(seed)
         wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
+        judges = named_in(draw, seed)
         held = [
             {row.question_id for row in draw.answers if judge.score(row) >= judge.threshold}
-            for judge in named_in(draw, seed)
+            for judge in judges
         ]
         for mode in draw.modes:
+            at = next((at for at, rows in enumerate(held) if holds(mode, rows, wrong)), None)
             planted[mode.what] += 1
-            found[mode.what] += any(holds(mode, rows, wrong) for rows in held)
-            if "-v" in sys.argv and not any(holds(mode, rows, wrong) for rows in held):
-                print(
-                    "missed",
-                    seed,
-                    mode.what,
-                    len(mode.ids),
-                    [(len(r), len(r & mode.ids), len(r & wrong)) for r in held],
-                    [j.signs[0].clause for j in named_in(draw, seed)],
-                )
+            found[mode.what] += at is not None
+            truth = len(mode.ids) / len(draw.answers)
+            for queue in range(QUEUES if at is not None else 0):
+                share = counted(draw, mode, judges[at or 0], 1000 * seed + queue).prevalence
+                assert share is not None
+                inside.append(share.low - 1e-9 <= truth <= share.high + 1e-9)
+                widths.append(share.high - share.low)
+            if "-v" in sys.argv and at is None:
+                print("missed", seed, mode.what, len(mode.ids), [judge.signs[0].clause for judge in judges])
         spare += sum(not any(holds(mode, rows, wrong) for mode in draw.modes) for rows in held)
     print(f"{'planted':28} found of  ({(time.perf_counter() - start) / n:.2f} s a draw)")
     for what in planted:
         print(f"{what:28} {found[what]:5} {planted[what]:3}")
-    share = found.total() / planted.total()
-    print(f"all {found.total()} of {planted.total()}: {share:.1%}; named besides: {spare / n:.2f} a draw")
+    rate = found.total() / planted.total()
+    print(f"all {found.total()} of {planted.total()}: {rate:.1%}; named besides: {spare / n:.2f} a draw")
+    print(
+        f"stated prevalence holds the truth in {sum(inside) / len(inside):.1%} of {len(inside)} queues of "
+        f"{LABELS}; mean width {100 * sum(widths) / len(widths):.1f} points"
+    )
     clean = sum(bool(named_in(drawn(seed, planted=0), seed)) for seed in range(1000, 1000 + 4 * n))
     print(f"clean runs that name a mode: {clean} of {4 * n}")
+
+
+def by_model(n: int) -> None:
+    found = planted = clean = 0
+    with serving() as fake:
+        for seed in range(n):
+            draw = drawn(seed)
+            wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
+            held, _ = read_by_model(draw, seed, fake)
+            planted += len(draw.modes)
+            found += sum(any(holds(mode, rows, wrong) for rows in held) for mode in draw.modes)
+            clean += bool(read_by_model(drawn(1000 + seed, planted=0), seed, fake)[0])
+    print(
+        f"a model that errs: found {found} of {planted}: {found / planted:.1%}; "
+        f"clean runs that name a mode: {clean} of {n}"
+    )
+
+
+def main() -> None:
+    given = [int(text) for text in sys.argv[1:] if text.isdigit()]
+    n_signs, n_model = (*given, *(DRAWS, DRAWS)[len(given) :])
+    if n_signs:
+        by_signs(n_signs)
+    if n_model:
+        by_model(n_model)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ GROUPS = {
         (
             "compare_rankings",
             "best_and_indistinguishable",
-            *map("features.{}".format, ("compare", "bench", "blame", "attack", "simulate")),
+            *map("features.{}".format, ("compare", "bench", "blame", "modes", "attack", "simulate")),
         ),
         needs_run=True,
     ),

@@ -154,12 +154,12 @@ from .kernel.retrieval.relevance import same_documents as same_documents
 from .kernel.retrieval.summary import RetrievalSummary as RetrievalSummary
 from .kernel.retrieval.trec import read_qrels as read_qrels
 from .kernel.retrieval.trec import read_trec_run as read_trec_run
-from .kernel.runs.modes import ModesSummary as ModesSummary
 from .kernel.runs.blamed import BlameSummary as BlameSummary
 from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run
 from .kernel.runs.joining import OpenedRows as OpenedRows
 from .kernel.runs.joining import RowVerdict as RowVerdict
+from .kernel.runs.modes import ModesSummary as ModesSummary
 from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary

@@ -20,7 +20,9 @@ N, REFUSING, OTHER_CROP, BY_CHANCE = 96, range(14), range(14, 26), range(26, 30)
 CROPS = ("maize", "wheat", "beans", "millet", "sorghum", "cassava")
 
 
-def planted_answers(refusing: range = REFUSING, other: range = OTHER_CROP, chance: range = BY_CHANCE) -> list[Answer]:
+def planted_answers(
+    refusing: range = REFUSING, other: range = OTHER_CROP, chance: range = BY_CHANCE
+) -> list[Answer]:
     """Return the answers, in an order that says nothing."""
     rows = []
     for at in range(N):
@@ -71,13 +73,13 @@ def tell_modes(fake: FakeOpenAI, *, invents: bool = False) -> None:
             rows = []
             for n in range(1, 6):
                 text = fenced(f"row_{n}", prompt)
-                answer = next(iter(re.findall(r"^answer: (.*)$", text, re.M)), "")
+                answer = next(iter(re.findall(r"^answer: (.*)$", text, re.MULTILINE)), "")
                 what = "about another crop" if "Rice" in answer else "refuses" if "sorry" in answer else ""
                 quote = "words that nobody wrote" if invents else answer[:25]
                 rows += [{"row": n, "what": what, "quote": quote}] if what else []
             return json.dumps({"nonce": nonce, "rows": rows})
         if "Group those" in prompt:
-            listed = re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.M)
+            listed = re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.MULTILINE)
             groups = [
                 {
                     "name": name,

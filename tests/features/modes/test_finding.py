@@ -64,7 +64,9 @@ def test_labels_of_a_queue_give_precision_recall_and_prevalence(run_folder, fold
     assert mode.recall.value == 1
 
 
-def test_labels_stay_with_their_question_when_a_mode_is_renamed_and_not_when_it_is_asked_anew(run_folder, folder):
+def test_labels_stay_with_their_question_when_a_mode_is_renamed_and_not_when_it_is_asked_anew(
+    run_folder, folder
+):
     ragstone.modes(run_folder)
     write_rows(folder / "l.jsonl", ragstone.modes_to_label(run_folder, "refusals", n=40), ToLabel)
     fill_labels(folder / "l.jsonl")
@@ -154,11 +156,11 @@ def test_notes_of_people_become_modes_by_their_tags(run_folder):
     assert {row.inclusion for row in rows} == {round(30 / 96, 9)}  # no judge has said anything yet
 
 
-@pytest.mark.parametrize(
-    ("share", "n_wrong"), [("none", 0), ("all", 96), ("ten", 10)]
-)
+@pytest.mark.parametrize(("share", "n_wrong"), [("none", 0), ("all", 96), ("ten", 10)])
 def test_a_run_without_modes_says_why(share, n_wrong, folder, says):
-    rows = planted_answers(range(0), range(0), {"none": range(0), "all": range(96), "ten": range(26, 36)}[share])
+    rows = planted_answers(
+        range(0), range(0), {"none": range(0), "all": range(96), "ten": range(26, 36)}[share]
+    )
     write_moded_run(folder, rows)
     ran = command("modes", RUN)
     says(ran.out)

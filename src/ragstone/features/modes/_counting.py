@@ -61,7 +61,9 @@ def draw_rows(rows: ModeRows, n: int, seed: int) -> list[DrawnRow]:
     # The rest as the square root of the size: the wrong ones are fewer, and more of them have the mode.
     roots = np.sqrt(sizes) * (np.arange(len(strata)) != YES)
     if roots.sum():
-        wanted += np.minimum(sizes - wanted, np.floor((n - wanted[YES]) * roots / roots.sum()).astype(np.intp))
+        wanted += np.minimum(
+            sizes - wanted, np.floor((n - wanted[YES]) * roots / roots.sum()).astype(np.intp)
+        )
     for at in (NO_WRONG, NO_RIGHT, UNSCORED, YES):  # what is left over by rounding, or where one is small
         wanted[at] += max(0, min(sizes[at] - wanted[at], n - wanted.sum()))
     drawn = [

@@ -93,9 +93,9 @@ def propose_signs(
     clusters: what answers share that are not independent: a question, or its document.
     """
     rng = np.random.default_rng(seed)
-    at = np.arange(len(answers))
+    at = [*range(len(answers))]
     if len(at) > MOST_READ:
-        at = np.sort(rng.choice(at, MOST_READ, replace=False))
+        at = sorted(rng.choice(len(at), MOST_READ, replace=False).tolist())
     rows, is_wrong = [answers[n] for n in at], np.array([wrong[n] for n in at], dtype=np.bool_)
     codes = cluster_codes([clusters[n] for n in at], len(at))
     candidates = _candidates(rows)
@@ -108,7 +108,7 @@ def propose_signs(
         for chosen, p in _tested(candidates, is_wrong, codes, halves == half)
     ]
     corrected = holm(np.array([p for _, p in tested])) if tested else np.zeros(0)
-    order = sorted(range(len(tested)), key=lambda at: _rank(candidates, tested[at][0], corrected[at]))
+    order = sorted(range(len(tested)), key=lambda at: _rank(candidates, tested[at][0], float(corrected[at])))
     signs: list[NamedSigns] = []
     held = np.zeros((0, len(rows)), dtype=np.bool_)
     for number in order:
@@ -231,7 +231,7 @@ def _candidates(rows: Sequence[Answer]) -> _Candidates:
     carried: list[Codes] = []
     price: list[float] = []
     for family in families:
-        usable = {key: at for key, (_, at) in family.items() if 2 * FEWEST - 2 <= len(at)}
+        usable = {key: at for key, (_, at) in family.items() if len(at) >= 2 * FEWEST - 2}
         signs += [family[key][0] for key in usable]
         carried += usable.values()
         is_measured = family is families[0]
@@ -320,6 +320,6 @@ def _by_key(keys: Sequence[Sequence[K]], sign_of: Callable[[K], Sign]) -> _Famil
             places[key].append(at)
     family: _Family = {}
     for key in sorted(places):
-        if FEWEST <= len(places[key]):
+        if len(places[key]) >= FEWEST:
             _add(family, sign_of(key), np.array(places[key], dtype=np.intp), len(keys), MOST_SHARE)
     return family

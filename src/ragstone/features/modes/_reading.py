@@ -4,9 +4,9 @@ The three steps (map, merge, name) are those of grounded coding by a model; ever
 row, and what does not stand there is dropped before anybody sees it.
 """
 
-import msgspec
-
 from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
 
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.llm import CallFailed
@@ -27,7 +27,9 @@ READ = (
     "same words, and copy word for word a few words of the row's answer, question or passages that show it. "
     f"Leave out rows whose mistake you do not see. {MATERIAL}"
 )
-READ_FORM = '{"nonce": the code, "rows": [{"row": number, "what": kind of mistake, "quote": words copied from the row}]}'
+READ_FORM = (
+    '{"nonce": the code, "rows": [{"row": number, "what": kind of mistake, "quote": words copied from it}]}'
+)
 MERGE = (
     "You are given notes on wrong answers of a question-answering system, each with its number. Group those "
     f"that name the same kind of mistake, into at most {MOST_MODES} groups; a note may be in none. For each "
@@ -35,7 +37,10 @@ MERGE = (
     "answers with that mistake and false of others, such as: The answer is about another crop than the "
     f"question. {MATERIAL}"
 )
-MERGE_FORM = '{"nonce": the code, "groups": [{"name": two to five words, "statement": one sentence, "notes": [numbers]}]}'
+MERGE_FORM = (
+    '{"nonce": the code, "groups": [{"name": two to five words, "statement": one sentence, '
+    '"notes": [numbers]}]}'
+)
 
 
 class RowRemark(msgspec.Struct):

@@ -31,7 +31,7 @@ def _of_mode(mode: Mode) -> dict[str, str]:
 
 
 MODE_NEEDS = {
-    "share": "share of the run's judged answers that have the mode, by people's labels weighed by their chances",
+    "share": "share of the run's answers that have the mode, by labels weighed by their chances",
     "range": "its 95 % interval",
     "true": "answers that have it by its judge and by people",
     "looked": "labelled answers that have it by its judge",
@@ -69,8 +69,8 @@ CHECKED_BLIND = Sentence[Mode](
 )
 PARTLY = Sentence[Mode](
     code="mode-partly-checked",
-    text="not checked yet: {true} of {looked} looked at {are} true, but too few other answers are labelled to "
-    "say how many have it.",
+    text="not checked yet: {true} of {looked} looked at {are} true, but too few other answers are labelled "
+    "to say how many have it.",
     when="at least one label is of an answer that its judge names, and in some group of answers no label is",
     holds=lambda mode: not mode.checked and mode.n_looked_at > 0,
     needs=_needs("true", "looked", "are"),
@@ -154,8 +154,8 @@ NONE_WRONG = Sentence[ModesSummary](
 )
 ALL_WRONG = Sentence[ModesSummary](
     code="modes-all-wrong",
-    text="{judge} calls all of {answers} wrong, so nothing sets wrong answers apart. Label some, and see with "
-    "`ragstone agree` whether the judge is right.",
+    text="{judge} calls all of {answers} wrong, so nothing sets wrong answers apart. Label some: `ragstone "
+    "agree` says whether the judge is right.",
     when="the judge scored answers, and every one is wrong",
     holds=lambda summary: 0 < summary.n_answers == summary.n_wrong,
     needs=_run_needs("answers", "judge"),
@@ -168,8 +168,10 @@ NONE_CONFIRMED = Sentence[ModesSummary](
     "still have something in common.",
     when="some answers are wrong and some right, modes were proposed by this command, candidates were "
     "tested, and none was named",
-    holds=lambda summary: _has_both(summary)
-    and bool(summary.proposal and summary.proposal.n_tested and not summary.proposal.n_named),
+    holds=lambda summary: (
+        _has_both(summary)
+        and bool(summary.proposal and summary.proposal.n_tested and not summary.proposal.n_named)
+    ),
     needs=_run_needs("tested", "was"),
     fills=_of_run,
     never_beside=("modes-none-wrong", "modes-all-wrong", "modes-no-candidate"),

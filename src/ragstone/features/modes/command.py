@@ -22,7 +22,9 @@ def modes(
     *,
     model: Annotated[
         str | None,
-        typer.Option("--model", help="Model that reads wrong answers and is asked about modes; default: none."),
+        typer.Option(
+            "--model", help="Model that reads wrong answers and is asked about modes; default: none."
+        ),
     ] = None,
     judge: Annotated[
         str | None,
@@ -34,9 +36,7 @@ def modes(
     queue: Annotated[
         str | None, typer.Option("--queue", help="Draw answers for people to look at for this mode.")
     ] = None,
-    count: Annotated[
-        int, typer.Option("-n", "--count", min=1, help="With --queue: number of answers.")
-    ] = 60,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="With --queue: number of answers.")] = 60,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="With --queue: file of the answers.")
     ] = TO_LABEL,
@@ -66,13 +66,21 @@ def modes(
         _draw(run, queue, count, output, seed, asking)
         return
     if output != TO_LABEL:
-        raise ConfigError("-o is where --queue writes its answers. Name a mode with --queue, or leave it out.")
+        raise ConfigError(
+            "-o is where --queue writes its answers. Name a mode with --queue, or leave it out."
+        )
     asking.tell_forecast(
         lambda: forecast_modes(run, settings, model=model, judge=judge, propose=propose),
         free=model is None and settings.judge.model is None,
     )
     summary = find_modes(
-        run, model=model, judge=judge, labels=labels or (), propose=propose, settings=settings, **asking.limits
+        run,
+        model=model,
+        judge=judge,
+        labels=labels or (),
+        propose=propose,
+        settings=settings,
+        **asking.limits,
     )
     show_found(summary, lambda: modes_document(summary), json=asking.json, whole=asking.whole)
     for path in summary.written:

@@ -40,6 +40,7 @@ from ragstone.kernel.runs.blamed import digests
 from ragstone.kernel.runs.modes import (
     MODE_ROWS,
     MODES_FILE,
+    EvidencePart,
     Mode,
     ModeEvidence,
     ModeOverlap,
@@ -187,7 +188,10 @@ async def _modes(plan: ModesPlan, how: SessionOptions, *, propose: bool) -> Mode
         ]
         summary = _summary(plan, found, written)
         rows = [row for some in found.judgements.values() for row in some]
-        write_rows(plan.folder / MODE_ROWS, rows, Judgement, force=True)
+        if rows:
+            write_rows(plan.folder / MODE_ROWS, rows, Judgement, force=True)
+        else:
+            (plan.folder / MODE_ROWS).unlink(missing_ok=True)
         put_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2), plan.folder / MODES_FILE)
     return msgspec.structs.replace(summary, calls=session.calls())
 
@@ -233,7 +237,9 @@ async def _judged(
 def _kept_for(folder: Path, judge: Judge) -> list[Judgement]:
     """Return what an earlier command was told by a judge of a mode, whatever the mode was called then."""
     before = read_modes(folder)
-    names = {one.name for one in before.modes if one.judge_digest == mode_judge_digest(judge)} if before else ()
+    names = (
+        {one.name for one in before.modes if one.judge_digest == mode_judge_digest(judge)} if before else ()
+    )
     return [
         msgspec.structs.replace(row, judge=judge.name, metric=judge.measures)
         for row in _kept_judgements(folder)
@@ -301,7 +307,7 @@ def _carries(row: Answer, sign: Sign, unless: Sequence[Sign]) -> bool:
     return sign.is_in(row) and not any(other.is_in(row) for other in unless)
 
 
-def _part(sign: Sign) -> str:
+def _part(sign: Sign) -> EvidencePart:
     return "question" if sign.begins is not None or (sign.words and sign.of == "question") else "answer"
 
 

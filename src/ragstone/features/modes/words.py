@@ -1,7 +1,22 @@
 """The failure modes of a run: what modes.json holds, as blocks for a page and a terminal."""
 
-from ragstone.features.modes._sentence_table import MODE_SENTENCES, NOTES, OTHER_LABELS, OUTCOMES, interval_text
-from ragstone.kernel.document.blocks import Block, Column, Listing, Made, Notes, Paragraph, ReportDocument, table_of
+from ragstone.features.modes._sentence_table import (
+    MODE_SENTENCES,
+    NOTES,
+    OTHER_LABELS,
+    OUTCOMES,
+    interval_text,
+)
+from ragstone.kernel.document.blocks import (
+    Block,
+    Column,
+    Listing,
+    Made,
+    Notes,
+    Paragraph,
+    ReportDocument,
+    table_of,
+)
 from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.modes import MODES_FILE, Mode, ModeShare, ModesSummary
@@ -32,7 +47,11 @@ def modes_blocks(summary: ModesSummary) -> list[Block]:
     return [
         Paragraph(outcome or first, tone="strong", part="answer"),
         *([modes_table(summary)] if summary.modes else []),
-        *([Listing([mode_line(mode) for mode in summary.modes[:SHOWN_MODES]], prose=True)] if summary.modes else []),
+        *(
+            [Listing([mode_line(mode) for mode in summary.modes[:SHOWN_MODES]], prose=True)]
+            if summary.modes
+            else []
+        ),
     ]
 
 
@@ -63,7 +82,7 @@ def notes(summary: ModesSummary) -> list[str]:
     return [
         *filter(None, (say(summary, note) for note in NOTES)),
         *(
-            f"{plural(one.n, 'answer')} in both {titles[one.first]} and {titles[one.second]}, by their judges."
+            f"{plural(one.n, 'answer')} in {titles[one.first]} and in {titles[one.second]}, by their judges."
             for one in overlaps
         ),
         *filter(None, (say(mode, OTHER_LABELS) for mode in summary.modes)),

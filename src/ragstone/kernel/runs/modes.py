@@ -14,7 +14,7 @@ from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.shown import Displayed
 
-MODES = Path("modes")
+MODES = "modes"
 """The folder of the mode files, beside ragstone.toml."""
 MODES_FILE, MODE_ROWS = "modes.json", "mode_judgements.jsonl"
 EvidencePart = Literal["question", "answer", "contexts", "reference", "rationale", "note"]
@@ -46,8 +46,9 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_yes: those that have the mode by its judge, n_wrong: those of them that are wrong by the run's judge;
     n_unscored: answers that it could not score. causes: blame's causes of these wrong ones. n_labelled:
     answers with a label; n_looked_at: those of them that have the mode by its judge, n_true: of these, by
-    people; n_other_labels: labels that name it and were given for another question, or another answer. precision: of those that its judge says have it, how many do; recall: of those that have it, how
-    many its judge says; prevalence: how many of the run's answers have it. They are None without labels.
+    people; n_other_labels: labels that name it and were given for another question, or another answer.
+    precision: of those that its judge says have it, how many do; recall: of those that have it, how many its
+    judge says; prevalence: how many of the run's answers have it. They are None without labels.
     """
 
     name: str
@@ -90,8 +91,8 @@ class ModesProposal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     n_tested: candidates that were tested on answers they were not proposed from, n_named: those of them
     that are named. n_of_people: modes from people's notes, which need no test. model: that read wrong
-    answers, n_shown: how many; n_quotes: what it quoted, n_held: quotes that are in their row; n_dropped: its modes that quote
-    fewer than two rows truly; n_failed: calls that failed.
+    answers, n_shown: how many; n_quotes: what it quoted, n_held: quotes that are in their row; n_dropped:
+    its modes that quote fewer than two rows truly; n_failed: calls that failed.
     """
 
     n_read: int = 0
