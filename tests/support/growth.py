@@ -170,9 +170,18 @@ def write_project(folder: Path, text: str) -> None:
         evidence=[ModeEvidence(question_id="q1", system="mine", quote=text, part="answer")] * N,
         causes={text: 1},
     )
-    told_of_run = {"judge": text, "metric": text, "model": text, "n_answers": N, "n_wrong": 1, "n_left_out": 0}
     modes = ModesSummary(
-        name="a", version="1", modes=[mode], made_from=digests(folder / "runs" / "a"), notes=[text], **told_of_run
+        name="a",
+        version="1",
+        judge=text,
+        metric=text,
+        model=text,
+        n_answers=N,
+        n_wrong=1,
+        n_left_out=0,
+        modes=[mode],
+        made_from=digests(folder / "runs" / "a"),
+        notes=[text],
     )
     (folder / "runs" / "a" / MODES_FILE).write_bytes(msgspec.json.encode(modes))
     write_set(folder / "questions", questions, [Document(id="d", text=text)])

@@ -33,8 +33,8 @@ from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
 from ragstone.kernel.runs.embedded import CallShown, ColumnView, LineView, spelled_out
-from ragstone.kernel.runs.modes import MODES_FILE
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
+from ragstone.kernel.runs.modes import MODES_FILE
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.run import read_run
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution

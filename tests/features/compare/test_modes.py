@@ -141,7 +141,7 @@ def difference(verdict="cannot tell", *, by="judge", n_changed=3, value=-0.04):
         (difference(), {"cannot-tell", "by-judge"}),
         (difference(n_changed=0), {"same", "by-judge"}),
         (difference("fewer", by="people"), {"fewer"}),
-        # The judge says the same of all answers, and people found a difference: it is no "no verdict differs".
+        # The judge says the same of all answers, but people decide: not "no verdict differs".
         (difference("cannot tell", by="people", n_changed=0), {"cannot-tell"}),
     ],
 )

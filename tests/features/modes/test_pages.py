@@ -73,7 +73,11 @@ def test_a_queue_of_a_mode_is_labelled_and_counted(project, client):
     assert "by what the judge of a failure mode says" in progress.text
     name = go.split("/")[-2]
     queue = read_queue(project / ".ragstone/workbench/queues", name)
-    assert (len(queue.items), queue.is_sample, queue.policy) == (30, True, read_modes(project / RUN).modes[0].digest)
+    assert (len(queue.items), queue.is_sample, queue.policy) == (
+        30,
+        True,
+        read_modes(project / RUN).modes[0].digest,
+    )
     me = getpass.getuser()
     for at, item in enumerate(queue.items):
         score = int(int(item.question_id[1:]) < 14)

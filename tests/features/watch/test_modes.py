@@ -1,4 +1,4 @@
-"""Failure modes in the monitor: asked of the sample, in trends and alarms; new ones among what none of them has."""
+"""Failure modes in the monitor: asked of the sample, drawn and watched; new ones among what none has."""
 
 import datetime
 import json
@@ -34,7 +34,7 @@ weight = 0.9
 measure = "refuses"
 """
 TODAY = datetime.date(2026, 3, 1)
-WORDS = "maize wheat rice bean soil water field plant leaf root seed rain frost harvest compost weed".split()
+WORDS = ("maize", "wheat", "rice", "bean", "soil", "water", "field", "plant", "leaf", "root", "seed", "rain")
 PASSAGE = "The maize field needs water after the frost."
 RIGHT, REFUSAL = "The maize field needs water.", "I do not know, sorry."
 INVENTED = "Purple galaxies orbit seventeen bananas tonight."
@@ -91,7 +91,14 @@ def test_without_the_key_no_mode_is_watched(project):
 
 
 def test_a_score_of_signs_counts_as_yes_from_its_threshold_on():
-    row = {"question_id": "q", "system": "s", "judge": "m", "metric": "m", "status": "scored", "model": "none"}
+    row = {
+        "question_id": "q",
+        "system": "s",
+        "judge": "m",
+        "metric": "m",
+        "status": "scored",
+        "model": "none",
+    }
     row |= {"prompt_version": 1, "scale": (0.0, 1.0)}
     scores = [
         scored_of(Judgement(**row, score=score, metadata={"threshold": 0.6}), ["m"]).score
@@ -106,7 +113,10 @@ def test_a_score_of_signs_counts_as_yes_from_its_threshold_on():
     [
         ("broken.toml", 'name = "broken"\nkind = "signs"\n'),
         ("no_toml.toml", "name ="),
-        ("with_reference.toml", REFUSES.format(name="with_reference").replace('"answer"', '"answer", "reference"')),
+        (
+            "with_reference.toml",
+            REFUSES.format(name="with_reference").replace('"answer"', '"answer", "reference"'),
+        ),
         ("best_is_high.toml", REFUSES.format(name="best_is_high").replace("lowest", "highest")),
         ("another.toml", REFUSES.format(name="grounding")),
         (
@@ -152,7 +162,9 @@ def test_a_mode_that_is_added_later_raises_no_alarm_of_days_that_may_have_shown_
 
 def test_a_share_without_a_mode_that_rises_is_an_alarm_and_another_set_of_modes_is_none():
     first = ModeSet(since=datetime.date.min, wrong_by=["grounding"], modes={"a": "1"}, model="none")
-    second = msgspec.structs.replace(first, since=BEGIN + datetime.timedelta(days=60), modes={"a": "1", "b": "2"})
+    second = msgspec.structs.replace(
+        first, since=BEGIN + datetime.timedelta(days=60), modes={"a": "1", "b": "2"}
+    )
     rises = days(dropped(40, days_after=20, mean=0.05, by=-0.05), metric=UNCOVERED, judge="modes 1 none")
     later = days([0.02] * 30, metric=UNCOVERED, judge="modes 2 none", begin=60, seed=1)
     cells = cells_for_alarms([*rises, *later], [first, second])

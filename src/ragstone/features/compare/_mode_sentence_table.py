@@ -17,9 +17,7 @@ def mode_size(row: ModeDifference) -> str:
 def _with(modes: ComparedModes, verdict: str) -> list[str]:
     """Return the modes with a verdict, those whose answers all got the same verdict left out."""
     return [
-        f"{row.title}: {mode_size(row)}"
-        for row in modes.modes
-        if row.verdict == verdict and not is_same(row)
+        f"{row.title}: {mode_size(row)}" for row in modes.modes if row.verdict == verdict and not is_same(row)
     ]
 
 
@@ -36,8 +34,8 @@ MODES = {"modes": "titles of the modes, each with the difference in points and i
 FEWER = Sentence[ComparedModes](
     code="compare-modes-fewer",
     text="B has fewer answers with {modes}.",
-    when="B's share of answers with these modes is below A's, and p is at most 0.05, by Holm's correction over "
-    "all modes that both runs count by the same file",
+    when="B's share of answers with these modes is below A's, and p is at most 0.05, by Holm's correction "
+    "over all modes that both runs count by the same file",
     holds=lambda modes: bool(_with(modes, "fewer")),
     needs=MODES,
     fills=lambda modes: {"modes": "; ".join(_with(modes, "fewer"))},
@@ -61,7 +59,7 @@ CANNOT_TELL = Sentence[ComparedModes](
 SAME = Sentence[ComparedModes](
     code="compare-modes-same",
     text="No verdict differs for {modes}.",
-    when="the mode's judge says the same of both answers to every question, and people's labels do not decide",
+    when="the mode's judge says the same of both answers to each question, and people's labels do not decide",
     holds=lambda modes: any(map(is_same, modes.modes)),
     needs={"modes": "titles of the modes"},
     fills=lambda modes: {"modes": listed([row.title for row in modes.modes if is_same(row)])},

@@ -38,7 +38,9 @@ def mode_blocks(comparison: Comparison) -> list[Block]:
         (Column("By", text=True, rare=True), basis),
         (
             Column("In B", text=True, short=""),
-            lambda row: Cell("no verdict differs") if is_same(row) else Cell(row.verdict, tone=TONES[row.verdict]),
+            lambda row: (
+                Cell("no verdict differs") if is_same(row) else Cell(row.verdict, tone=TONES[row.verdict])
+            ),
         ),
     ]
     spoken = [text for sentence in MODE_SENTENCES if (text := say(modes, sentence))]

@@ -83,7 +83,7 @@ def compare_modes(
             )
         )
     ]
-    adjusted = holm([row.p for row in found]) if found else []
+    adjusted = holm([row.p for row in found]).tolist() if found else []
     return ComparedModes(
         modes=[_told(row, float(p), len(found)) for row, p in zip(found, adjusted, strict=True)],
         not_compared=others,
@@ -128,7 +128,10 @@ def _difference(
 def _between(a: ModeShare, b: ModeShare) -> tuple[Estimate, float]:
     """Return B's share minus A's, of two that were estimated apart, and the p-value of no difference."""
     value = b.value - a.value
-    below, above = math.hypot(b.value - b.low, a.high - a.value), math.hypot(b.high - b.value, a.value - a.low)
+    below, above = (
+        math.hypot(b.value - b.low, a.high - a.value),
+        math.hypot(b.high - b.value, a.value - a.low),
+    )
     towards_0 = below if value > 0 else above
     p = 1.0
     if value and towards_0:

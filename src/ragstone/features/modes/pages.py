@@ -23,9 +23,15 @@ from ragstone.kernel.serve.state import AtApp, RunFolder, run_folder
 
 SHOWN_ROWS = 5  # of a mode
 LONGEST_QUOTE = 200
-HIDDEN = "You are labelling answers of this run. Its failure modes are shown once you have labelled all of yours."
-NONE_YET = "This run has no failure modes yet. Find them with `ragstone modes {run}`, in the project's folder."
-JUDGED_ANEW = "The run has changed since its failure modes were found. Find them again: `ragstone modes {run}`"
+HIDDEN = (
+    "You are labelling answers of this run. Its failure modes are shown once you have labelled all of yours."
+)
+NONE_YET = (
+    "This run has no failure modes yet. Find them with `ragstone modes {run}`, in the project's folder."
+)
+JUDGED_ANEW = (
+    "The run has changed since its failure modes were found. Find them again: `ragstone modes {run}`"
+)
 
 
 @get("/runs/{index:int}/{name:str}/modes", sync_to_thread=True)
@@ -73,7 +79,11 @@ def _blocks(summary: ModesSummary, folder: Path, rows: str) -> list[Block]:
 
 def _mode(mode: Mode, has_it: dict[tuple[str, str], bool], rows: str) -> list[Block]:
     quoted = [
-        (evidence.question_id, evidence.system, f"{evidence.part}: {one_line(evidence.quote, LONGEST_QUOTE)} ")
+        (
+            evidence.question_id,
+            evidence.system,
+            f"{evidence.part}: {one_line(evidence.quote, LONGEST_QUOTE)} ",
+        )
         for evidence in mode.evidence
     ]
     known = {(question, system) for question, system, _ in quoted}
@@ -83,7 +93,9 @@ def _mode(mode: Mode, has_it: dict[tuple[str, str], bool], rows: str) -> list[Bl
         Heading(mode.title, anchor=mode.name),
         Paragraph(mode.question, tone="lead"),
         *(
-            Paragraph(text, link=Link(f"{question} ({system})", f"{rows}?{urlencode({'question': question})}"))
+            Paragraph(
+                text, link=Link(f"{question} ({system})", f"{rows}?{urlencode({'question': question})}")
+            )
             for question, system, text in quoted[:SHOWN_ROWS]
         ),
         *([Paragraph(f"And {plural(more, 'more answer')} by its judge.", tone="muted")] if more > 0 else []),

@@ -48,10 +48,16 @@ def mode_blocks(look: Look, served: str) -> list[Block]:
 
 
 def _table(look: Look, served: str) -> Block:
+    several = sum(row.mean.metric == UNCOVERED for row in look.modes) > 1
+
     def name(row: MetricRow) -> Cell:
-        title = NONE_OF_THEM if row.mean.metric == UNCOVERED else mode_title(row.mean.metric)
-        links = (Link("Answers", f"{served}/questions?metric={quote(row.mean.metric)}", title),) if served else ()
-        return Cell(title, row.mean.judge, links=links)
+        is_rest = row.mean.metric == UNCOVERED
+        title = NONE_OF_THEM if is_rest else mode_title(row.mean.metric)
+        by = f"set {row.mean.judge.split()[1]} of modes" if is_rest and several else row.mean.judge
+        beside = "" if is_rest and not several else by
+        if not served:
+            return Cell(title, beside)
+        return Cell("", beside, links=(Link(title, f"{served}/questions?metric={quote(row.mean.metric)}"),))
 
     def share(point: TrendPoint | None) -> str:
         return "" if point is None or point.mean is None else percent(point.mean)
@@ -85,7 +91,11 @@ def _new(found: FoundMode) -> Sequence[Block]:
     """Return what a new mode is: how many answers, since when, some of them, and what to do with it."""
     mode = found.mode
     after = mode.after
-    ends = "" if after.low is None else f" ({percent_ends(_estimate(after.mean, after.low, after.high, after.n))})"
+    ends = (
+        ""
+        if after.low is None
+        else f" ({percent_ends(_estimate(after.mean, after.low, after.high, after.n))})"
+    )
     rests = (
         f"In the weeks up to {mode.looked}, {percent(after.mean)}{ends} of answers are wrong and have "
         f"its signs, before that {percent(mode.before.mean)}. Found in {plural(mode.n, 'answer')}, the first "
