@@ -30,6 +30,11 @@ from .features.build.facts import build_facts as build_facts
 from .features.build.fictional import Fiction as Fiction
 from .features.build.fictional import fictionalise as fictionalise
 from .features.build.questions import build_questions as build_questions
+from .features.check.sets import PartPair as PartPair
+from .features.check.sets import SetCheck as SetCheck
+from .features.check.sets import SetRepeat as SetRepeat
+from .features.check.sets import TypeShare as TypeShare
+from .features.check.sets import check_set as check_set
 from .features.compare.comparing import compare as compare
 from .features.compare.several import compare_several as compare_several
 from .features.compare.values import Comparison as Comparison
@@ -75,6 +80,11 @@ from .features.run.pipeline import run as run
 from .features.sample.sampling import Sample as Sample
 from .features.sample.sampling import sample_log as sample_log
 from .features.simulate.conversations import converse as converse
+from .features.simulate.distil import Distillation as Distillation
+from .features.simulate.distil import DistilledPersona as DistilledPersona
+from .features.simulate.distil import PersonaLikeness as PersonaLikeness
+from .features.simulate.distil import distil_personas as distil_personas
+from .features.simulate.distil import write_personas as write_personas
 from .features.simulate.goals import GoalSummary as GoalSummary
 from .features.simulate.goals import summarise_goals as summarise_goals
 from .features.simulate.log_likeness import Likeness as Likeness

@@ -72,7 +72,7 @@ def judge_of(judge: str, version: int, model: str) -> str:
 
 
 def cannot_drift(judge: str) -> bool:
-    """Return whether a judge, as cells name it, asks no model: the same answer always gets the same score."""
+    """Return whether a judge, as cells name it, calls no model: it scores the same answer always alike."""
     return judge.endswith(f" {NO_MODEL}")
 
 

@@ -76,7 +76,9 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     bounds are shown beside it; 0 shows all that there are. columns: field -> column, as the user chose with
     `--column` for the sheet that was judged; a file of labels may have the same columns. components: the
     metrics that were measured in more than one way, by several judges or wordings or again; absent if none
-    was. chosen: how its answers were chosen from others; absent if they were not.
+    was. chosen: how its answers were chosen from others; absent if they were not. stale: question id -> what
+    became of its evidence, of the questions whose evidence the documents no longer have as it was (see
+    check_evidence); absent if there are none.
     """
 
     name: str
@@ -98,6 +100,7 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     columns: dict[str, str] = {}
     components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET
     chosen: ChosenAnswers | msgspec.UnsetType = msgspec.UNSET
+    stale: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Numbers(msgspec.Struct):
