@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.features.compare._chosen import choose_questions, chosen_before, only_chosen, without_verdict
+from ragstone.features.compare._modes import compare_modes
 from ragstone.features.compare._people import PeopleLabels
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import EFFECT, compare_judged
@@ -100,6 +101,9 @@ def compare(
         n = len({row.question_id for side in sides for row in side.judgements})
         only = ChosenQuestions(where=before, n=comparison.n_shared, of=n, by_results=[])
         chosen = msgspec.structs.replace(chosen, where=f"{chosen.where}; {before}") if chosen else only
+    if len(paths) == 2 and not (chosen and chosen.by_results):
+        modes = compare_modes((paths[0], paths[1]), sides, comparison, is_whole=chosen is None, seed=seed)
+        comparison = msgspec.structs.replace(comparison, modes=modes or msgspec.UNSET)
     if chosen:
         comparison = msgspec.structs.replace(comparison, chosen=chosen)
         comparison = without_verdict(comparison) if chosen.by_results else comparison
