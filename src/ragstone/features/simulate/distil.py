@@ -194,8 +194,8 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
         kinds += _kinds(language, some, len(by_language) > 1, spelling, count, seed)
     if not kinds:
         raise DataError(
-            f"no kind of users has {FEWEST_OF_A_KIND} conversations in each half of the log. Give a longer log, "
-            "or ask for fewer with --count."
+            f"no kind of users has {FEWEST_OF_A_KIND} conversations in each half of the log. Give a longer "
+            "log, or ask for fewer with --count."
         )
     kinds.sort(key=lambda kind: -len(kind.aside))
     names = unique_names([kind.name for kind in kinds])
@@ -444,5 +444,5 @@ def write_personas(distillation: Distillation, output: Path, *, force: bool = Fa
 
 
 def _toml(value: object) -> str:
-    """Return a text or a list of texts as TOML: a string of JSON is one of TOML, but for the character DEL."""
+    """Return a text or a list of texts as TOML: a string of JSON is one of TOML, but for DEL."""
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
