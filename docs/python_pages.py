@@ -73,7 +73,7 @@ GROUPS = {
             "kernel.dataset",
             "kernel.privacy",
             "read_certificate",
-            *map("features.{}".format, ("build", "sample", "translate", "review", "import_")),
+            *map("features.{}".format, ("build", "check", "sample", "translate", "review", "import_")),
         ),
     ),
     "documents": Group(
