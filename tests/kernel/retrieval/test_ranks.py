@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ragstone.kernel.retrieval.ranks import Subset, search_exactly, top_hits_of_rows
+from ragstone.kernel.embedding.model import rounded
+from ragstone.kernel.retrieval import ranks
+from ragstone.kernel.retrieval.ranks import Subset, narrowed, search_exactly, top_hits_of_rows
 
 
 def top_hits(scores, k, among=None):
@@ -125,3 +127,31 @@ def test_blocks_change_nothing(monkeypatch):
     at_once = search_exactly(passages, queries, 7)
     monkeypatch.setattr("ragstone.kernel.retrieval.ranks.BLOCK_CELLS", 150)
     assert search_exactly(passages, queries, 7) == at_once
+
+
+def test_passages_in_16_bits_are_found_as_the_same_numbers_in_32_are(monkeypatch):
+    monkeypatch.setattr(ranks, "BLOCK_PASSAGES", 7)  # a last block that is not full
+    generator = np.random.default_rng(0)
+    passages, queries = (generator.normal(size=(n, 16)).astype(np.float32) for n in (40, 5))
+    assert narrowed(passages).dtype == np.float32  # 16 bits would lose some
+    passages = rounded(passages / np.linalg.norm(passages, axis=1, keepdims=True))
+    narrow = narrowed(passages)
+    assert narrow.nbytes == passages.nbytes / 2
+    among = Subset({}, np.array([1, 5, 30], dtype=np.int64))
+    for similarity in ("cosine", "dot", "l2"):
+        for subset in (None, among):
+            wide_hits, narrow_hits = (
+                search_exactly(each, queries, 4, subset, similarity=similarity) for each in (passages, narrow)
+            )
+            assert [[at for at, _ in hits] for hits in narrow_hits] == [
+                [at for at, _ in hits] for hits in wide_hits
+            ]
+            np.testing.assert_allclose(
+                [[score for _, score in hits] for hits in narrow_hits],
+                [[score for _, score in hits] for hits in wide_hits],
+                atol=2e-6,
+            )
+
+
+def test_numbers_too_large_for_16_bits_stay_in_32():
+    assert narrowed(np.array([[70_000.0, 1.0]], dtype=np.float32)).dtype == np.float32

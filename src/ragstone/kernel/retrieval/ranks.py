@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.kernel.config import Similarity
-from ragstone.kernel.embedding.model import Vectors
+from ragstone.kernel.embedding.model import Vectors, widened
 
 Hit = tuple[int, float]
 """A chunk's position in the corpus and its score."""
@@ -80,10 +80,35 @@ def _candidates(
 
 
 BLOCK_CELLS = 2**24  # similarities held at once: 64 MB of float32
+BLOCK_PASSAGES = 8192  # that are widened at once: 12 MB at 384 numbers
+
+Passages = Vectors | NDArray[np.float16]
+"""Passages in memory: half of it is enough for those that were made of 16 bits a number, see `narrowed`."""
+
+
+def narrowed(passages: Vectors) -> Passages:
+    """Return unit vectors in 16 bits a number, where they were made of such; any others as they are."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what 16 bits do not hold is not the same either
+        half = passages.astype(np.float16)
+        same = all(np.array_equal(widened(half[part]), passages[part]) for part in _parts(len(half)))
+    return half if same else passages
+
+
+def _parts(n: int) -> list[slice]:
+    return [slice(start, start + BLOCK_PASSAGES) for start in range(0, n, BLOCK_PASSAGES)]
+
+
+def _cosines(queries: Vectors, passages: Passages, out: Vectors) -> Vectors:
+    """Return (queries, passages) similarities, in `out`."""
+    if passages.dtype == np.float32:
+        return np.matmul(queries, passages.T, out=out)
+    for part in _parts(len(passages)):
+        out[:, part] = queries @ widened(passages[part]).T
+    return out
 
 
 def search_exactly(
-    passages: Vectors,
+    passages: Passages,
     queries: Vectors,
     k: int,
     among: Subset | None = None,
@@ -92,20 +117,22 @@ def search_exactly(
 ) -> list[list[Hit]]:
     """Return for each query its k nearest passages, best first, equal ones in order.
 
-    passages and queries: one vector a row, of the same length; for the cosine they are unit vectors. All
+    passages and queries: one vector a row, of the same length; for the cosine they are unit vectors. Where
+    passages are held in 16 bits, they are widened for each block of queries, some 0.1 s for 100,000. All
     passages come back if k is larger than their number. among: only these positions count.
     """
     if among is not None:
         passages = passages[among.positions]
     block = max(1, BLOCK_CELLS // max(1, len(passages)))
-    held = np.empty((min(block, len(queries)), len(passages)), dtype=np.float32)
+    scores = np.empty((min(block, len(queries)), len(passages)), dtype=np.float32)
+    wide = widened(passages) if similarity != "cosine" and passages.dtype != np.float32 else passages
     hits: list[list[Hit]] = []
     for start in range(0, len(queries), block):
         part = queries[start : start + block]
         if similarity == "cosine":
-            hits += top_hits_of_rows(np.matmul(part, passages.T, out=held[: len(part)]), k)
+            hits += top_hits_of_rows(_cosines(part, passages, scores[: len(part)]), k)
         else:
-            hits += top_hits_of_rows(similarities(part, passages, similarity), k)
+            hits += top_hits_of_rows(similarities(part, wide, similarity), k)
     if among is None:
         return hits
     positions = among.positions.tolist()
