@@ -17,7 +17,9 @@ from ragstone.kernel.embedding.model import EmbeddingModel, Role, Vectors, in_ba
 from ragstone.kernel.errors import MissingExtra
 from ragstone.kernel.processes import n_cores
 
-MOST = 63  # of a weight in 7 bits: two products of it and 8 bits fit into 16, which older processors add up in
+MOST = (
+    63  # of a weight in 7 bits: two products of it and 8 bits fit into 16, which older processors add up in
+)
 THEIRS = "com.microsoft/"  # the operators of ONNX Runtime that the standard does not have
 
 _loading = Lock()
@@ -81,7 +83,7 @@ class _Encoder:
         )
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the mean of each text's states, (n, width); of more than one window the mean by their tokens."""
+        """Return the mean of each text's states, (n, width), as long as the text; windows weigh by tokens."""
         room = self._file.most_tokens - 2
         windows: list[list[int]] = []
         owners: list[int] = []

@@ -74,7 +74,8 @@ def _index(
 ) -> Nearest:
     match declared.index:
         case "exact":
-            return functools.partial(search_exactly, narrowed(passages), similarity=declared.similarity)
+            index = narrowed(passages) if declared.similarity == "cosine" else passages
+            return functools.partial(search_exactly, index, similarity=declared.similarity)
         case "faiss":
             return search_by_faiss(passages, declared.similarity)
         case "qdrant":

@@ -81,34 +81,53 @@ def _candidates(
 
 BLOCK_CELLS = 2**24  # similarities held at once: 64 MB of float32
 BLOCK_PASSAGES = 8192  # that are widened at once: 12 MB at 384 numbers
-
-Passages = Vectors | NDArray[np.float16]
-"""Passages in memory: half of it is enough for those that were made of 16 bits a number, see `narrowed`."""
+NARROWED_FROM = 2**27  # numbers, 0.5 GB: below that the time to widen them is worth more than the room
 
 
-def narrowed(passages: Vectors) -> Passages:
-    """Return unit vectors in 16 bits a number, where they were made of such; any others as they are."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what 16 bits do not hold is not the same either
-        half = passages.astype(np.float16)
-        same = all(np.array_equal(widened(half[part]), passages[part]) for part in _parts(len(half)))
-    return half if same else passages
+class Narrow(msgspec.Struct, frozen=True, eq=False):
+    """Unit vectors in 16 bits a number, and what each is multiplied by to be of length 1."""
+
+    half: NDArray[np.float16]
+    scales: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.half)
+
+    def __getitem__(self, positions: NDArray[np.int64]) -> "Narrow":
+        """Return those at these positions."""
+        return Narrow(self.half[positions], self.scales[positions])
+
+    def cosines(self, queries: Vectors, out: Vectors) -> Vectors:
+        """Return (queries, passages) similarities, in `out`."""
+        for start in range(0, len(self), BLOCK_PASSAGES):
+            part = slice(start, start + BLOCK_PASSAGES)
+            out[:, part] = queries @ self.half[part].astype(np.float32).T
+        out *= self.scales
+        return out
 
 
-def _parts(n: int) -> list[slice]:
-    return [slice(start, start + BLOCK_PASSAGES) for start in range(0, n, BLOCK_PASSAGES)]
+def narrowed(passages: Vectors, least: int = NARROWED_FROM) -> Vectors | Narrow:
+    """Return many unit vectors in half the room, where they were made of 16 bits; others as they are.
 
-
-def _cosines(queries: Vectors, passages: Passages, out: Vectors) -> Vectors:
-    """Return (queries, passages) similarities, in `out`."""
-    if passages.dtype == np.float32:
-        return np.matmul(queries, passages.T, out=out)
-    for part in _parts(len(passages)):
-        out[:, part] = queries @ widened(passages[part]).T
-    return out
+    least: numbers from which on it is worth it.
+    """
+    if passages.size < least:
+        return passages
+    half = passages.astype(np.float16)
+    lengths = np.empty(len(passages), dtype=np.float32)
+    for start in range(0, len(passages), BLOCK_PASSAGES):
+        part = slice(start, start + BLOCK_PASSAGES)
+        wide = half[part].astype(np.float32)
+        lengths[part] = np.linalg.norm(wide, axis=1)
+        if not np.array_equal(widened(half[part]), passages[part]):
+            return passages
+    lengths[lengths == 0] = 1
+    return Narrow(half, 1 / lengths)
 
 
 def search_exactly(
-    passages: Passages,
+    passages: Vectors | Narrow,
     queries: Vectors,
     k: int,
     among: Subset | None = None,
@@ -117,22 +136,23 @@ def search_exactly(
 ) -> list[list[Hit]]:
     """Return for each query its k nearest passages, best first, equal ones in order.
 
-    passages and queries: one vector a row, of the same length; for the cosine they are unit vectors. Where
-    passages are held in 16 bits, they are widened for each block of queries, some 0.1 s for 100,000. All
+    passages and queries: one vector a row, of the same length; for the cosine they are unit vectors. All
     passages come back if k is larger than their number. among: only these positions count.
     """
     if among is not None:
         passages = passages[among.positions]
     block = max(1, BLOCK_CELLS // max(1, len(passages)))
     scores = np.empty((min(block, len(queries)), len(passages)), dtype=np.float32)
-    wide = widened(passages) if similarity != "cosine" and passages.dtype != np.float32 else passages
     hits: list[list[Hit]] = []
     for start in range(0, len(queries), block):
         part = queries[start : start + block]
-        if similarity == "cosine":
-            hits += top_hits_of_rows(_cosines(part, passages, scores[: len(part)]), k)
+        out = scores[: len(part)]
+        if isinstance(passages, Narrow):
+            hits += top_hits_of_rows(passages.cosines(part, out), k)
+        elif similarity == "cosine":
+            hits += top_hits_of_rows(np.matmul(part, passages.T, out=out), k)
         else:
-            hits += top_hits_of_rows(similarities(part, wide, similarity), k)
+            hits += top_hits_of_rows(similarities(part, passages, similarity), k)
     if among is None:
         return hits
     positions = among.positions.tolist()
