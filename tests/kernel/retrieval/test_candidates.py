@@ -8,7 +8,8 @@ def quotes(passage, title=None):
 
 
 def test_headings_questions_and_lines_without_their_list_are_no_candidates():
-    passage = "## Filters\nWhen is the filter cleaned?\nSensor Install Tips\nThe mesh:\n\nClean it monthly in summer."
+    heads = "## Filters\nWhen is the filter cleaned?\nSensor Install Tips\nThe mesh:\n\n"
+    passage = f"{heads}Clean it monthly in summer."
     assert quotes(passage) == ["Clean it monthly in summer."]
 
 
@@ -29,7 +30,9 @@ def test_code_belongs_to_the_line_before_it_and_alone_is_no_quote():
 
 
 def test_words_of_code_and_drawings_in_letters_do_not_count():
-    (told,) = candidates_of(["Set the limit:\n```\nconfig :app, port: 4000\n```\n+-----+  |--> A <--|  +====+"], [])
+    (told,) = candidates_of(
+        ["Set the limit:\n```\nconfig :app, port: 4000\n```\n+-----+  |--> A <--|  +====+"], []
+    )
     assert told.terms == ["set", "the", "limit"]
     assert told.span[1] > told.span[0] + len(told.text)
 

@@ -92,8 +92,12 @@ def test_across_languages_the_nearest_sentence_by_its_vector_is_quoted(likeness:
 
 
 def test_documents_in_the_language_of_the_question_are_quoted_before_others() -> None:
-    english = replace(MAIZE[0], text="NPK 15-15-15 for maize: 120 kg of NPK 15-15-15 for each hectare.", lang="en")
-    german = replace(MAIZE[1], text="Mais braucht 120 kg NPK 15-15-15 für jeden Hektar.", title="Mais", lang="de")
+    english = replace(
+        MAIZE[0], text="NPK 15-15-15 for maize: 120 kg of NPK 15-15-15 for each hectare.", lang="en"
+    )
+    german = replace(
+        MAIZE[1], text="Mais braucht 120 kg NPK 15-15-15 für jeden Hektar.", title="Mais", lang="de"
+    )
     said = quoted("Wie viel NPK 15-15-15 braucht Mais?", passages=[english, german], lang="de")
     assert said.text == "Mais braucht 120 kg NPK 15-15-15 für jeden Hektar [1]."
 
