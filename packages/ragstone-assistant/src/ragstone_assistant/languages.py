@@ -14,7 +14,7 @@ from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.files.language import detect_language, language_odds
 
 LANGUAGES = ("en", "es", "fr", "hi", "ar", "sw")
-"""ISO 639-1 codes of the languages that the page, the guards and the planner's words are written in as well."""
+"""ISO 639-1 codes of the languages that page, guards and the planner's words are written in as well."""
 
 SPOKEN = (*LANGUAGES, "de", "id", "it", "nl", "pt", "ru", "tr", "vi", "zh")
 """ISO 639-1 codes of the languages that the assistant answers in: its own phrases are written in each."""
@@ -59,6 +59,7 @@ SHARE = 0.25  # of the letters in another script than Latin: names in a question
 LATIN = ("en", "es", "fr", "sw", "de", "id", "it", "nl", "pt", "tr", "vi")
 WORD_WEIGHT = 2.0  # in log odds, of one of a language's frequent words against the detector's reading
 FLOOR = 1e-4  # odds of a language that the detector all but rules out: on three words it is often wrong
+SHORT = 4  # words, below which the words decide, and the detector between languages that share them
 LONG = 8  # words from which on the detector alone is asked whether it is another language altogether
 
 
@@ -68,8 +69,8 @@ def language_of(text: str, chosen: str | None = None, before: str | None = None)
     chosen: by the user; it is kept to if it is one of them. before: that of the conversation so far, kept
     where the text says too little: no letters, or Latin letters without a word that tells ("NPK 15-15-15").
     A quarter of the letters in Devanagari is Hindi, in Arabic script Arabic, in Cyrillic Russian, in Han
-    Chinese, unless a letter shows another language. Between languages in Latin letters, frequent words are counted beside the
-    detector's odds. A text in another language gets `before`, else English.
+    Chinese, unless a letter shows another language. Between languages in Latin letters, frequent words are
+    counted beside the detector's odds. A text in another language gets `before`, else English.
     """
     if chosen in SPOKEN:
         return chosen
@@ -92,6 +93,14 @@ def _in_latin(text: str, fallback: str) -> str:
     if not any(hits.values()) and (len(tokens) < LONG or detect_language(text) not in LATIN):
         detected = detect_language(text)
         return detected if detected in LATIN else fallback
+    most = max(hits.values())
+    tied = [lang for lang in LATIN if hits[lang] == most]
+    if len(tokens) < SHORT and most and len(tied) > 1:  # "in Nakuru": a word of four languages
+        if fallback in tied:
+            return fallback
+        tied = [lang for lang in tied if lang in LANGUAGES] or tied
+        odds = language_odds(text)
+        return max(tied, key=lambda lang: odds.get(lang, 0.0))
     odds = language_odds(text)
     scores = {lang: WORD_WEIGHT * hits[lang] + math.log(max(odds.get(lang, 0.0), FLOOR)) for lang in LATIN}
     best = max(scores, key=scores.__getitem__)
