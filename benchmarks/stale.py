@@ -18,7 +18,6 @@ import tempfile
 import textwrap
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -27,8 +26,8 @@ from ragstone import run
 from ragstone.features.blame.blaming import blame
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.corpus.sentences import sentence_spans
-from ragstone.kernel.dataset.placing import SOURCES, remember_sources
 from ragstone.kernel.dataset._spans import STALE
+from ragstone.kernel.dataset.placing import SOURCES, remember_sources
 from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.records import Answer, Context, Document, Evidence, Question
 from ragstone.kernel.runs.blamed import read_causes
@@ -89,7 +88,9 @@ def read_pack(name: str) -> tuple[dict[str, list[str]], list[Planted]]:
         text = articles[article][paragraph]
         if text.count(reference) != 1:
             continue
-        question = Question(id=f"{name}:{row['id']}", question=row["question"], reference=reference, lang=lang)
+        question = Question(
+            id=f"{name}:{row['id']}", question=row["question"], reference=reference, lang=lang
+        )
         one = planted_at(question, article, paragraph, text, text.index(reference), lang)
         if one is not None:
             planted.append(one)
@@ -146,7 +147,9 @@ def with_evidence(one: Planted, articles: dict[str, list[str]], whole: bool) -> 
     return msgspec.structs.replace(one.question, evidence=[span])
 
 
-def edit(kind: str, one: Planted, text: str, span: tuple[int, int], draw: random.Random, other: str) -> str | None:
+def edit(
+    kind: str, one: Planted, text: str, span: tuple[int, int], draw: random.Random, other: str
+) -> str | None:
     """Return a paragraph with its evidence between marks after an edit; None where it cannot be made."""
     a, b = one.sentence
     reference = text[one.start : one.end]
@@ -168,7 +171,9 @@ def edit(kind: str, one: Planted, text: str, span: tuple[int, int], draw: random
     marked = text[: span[0]] + OPEN + text[span[0] : span[1]] + CLOSE + text[span[1] :]
     if kind == "inserted before":
         first = sentence_spans(text, one.lang)[0]
-        new = {"zh": "本节最近更新过。", "th": "ส่วนนี้เพิ่งได้รับการปรับปรุง "}.get(one.lang, "This section has been revised. ")
+        new = {"zh": "本节最近更新过。", "th": "ส่วนนี้เพิ่งได้รับการปรับปรุง "}.get(
+            one.lang, "This section has been revised. "
+        )
         return new + marked if a == first[0] else marked[:a] + new + marked[a:]
     if kind == "wrapped":
         if one.lang in UNSPACED:
@@ -341,14 +346,18 @@ def show_checked(corpus: Corpus, *, verbose: bool, bare: bool) -> None:
         n_stale[kind] += state in STALE
         right = corpus.marks.get(name) == (span.document_id, span.start, span.end)
         n_found[kind] += kind in HARMLESS and state not in STALE and right
-        if verbose and (state in STALE) != (kind in HARMFUL) or (verbose and kind in HARMLESS and not right):
+        if (verbose and (state in STALE) != (kind in HARMFUL)) or (verbose and kind in HARMLESS and not right):
             print(kind, name, state, checked.because.get(name), span, corpus.marks.get(name))
-    print(f"{len(corpus.kinds)} edits, {len(corpus.questions):,} questions, {len(corpus.after)} documents; {took:.1f} s")
+    print(
+        f"{len(corpus.kinds)} edits, {len(corpus.questions):,} questions, {len(corpus.after)} documents; {took:.1f} s"
+    )
     for kind in HARMLESS:
         print(f"  {kind:16} found again {share(n_found[kind], of[kind])}; stale {n_stale[kind]}")
     for kind in HARMFUL:
         print(f"  {kind:16} named stale {share(n_stale[kind], of[kind])}")
-    print(f"all moved evidence found again at its place: {share(n_found.total(), sum(of[k] for k in HARMLESS))}")
+    print(
+        f"all moved evidence found again at its place: {share(n_found.total(), sum(of[k] for k in HARMLESS))}"
+    )
     harmful = sum(of[kind] for kind in HARMFUL)
     print(f"all that matters named stale:                {share(sum(n_stale[k] for k in HARMFUL), harmful)}")
     # Nothing is known of evidence but its document: that a renamed one is not there is no false alarm.
@@ -400,7 +409,9 @@ def main() -> None:
     corpus = plant(options.seed, options.edits)
     if options.bare:
         corpus.questions = [
-            msgspec.structs.replace(question, metadata={k: v for k, v in (question.metadata or {}).items() if k != SOURCES})
+            msgspec.structs.replace(
+                question, metadata={k: v for k, v in (question.metadata or {}).items() if k != SOURCES}
+            )
             for question in corpus.questions
         ]
     show_checked(corpus, verbose=options.verbose, bare=options.bare)

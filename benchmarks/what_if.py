@@ -31,7 +31,11 @@ from ragstone.kernel.runs.causes import Change, NetPoints, Price
 
 DRAWS, RUNS, QUESTIONS, SAMPLE, LABELS, WORLD, OF_A_RUN = 400, 20, 150, 50, 60, 1_000_000, 120
 PER_DOCUMENT, ALIKE = 3, 0.3  # questions of a document; how often they share its fate
-WRONG, TRUE, REFUSED = 0, 1, 2  # what an answer may say; a wrong one from the passages, or from memory, is one
+WRONG, TRUE, REFUSED = (
+    0,
+    1,
+    2,
+)  # what an answer may say; a wrong one from the passages, or from memory, is one
 ASKED: tuple[Change, ...] = (
     "right documents",
     "right document first",
@@ -66,7 +70,11 @@ def world(rates: Rates, n: int, rng: np.random.Generator, *, other: Rates, harsh
         fate = np.repeat(rng.random(-(-n // PER_DOCUMENT)), PER_DOCUMENT)[:n]
         return np.where(rng.random(n) < ALIKE, fate, own) < rate
 
-    found, known, wrong = ~happens(rates.missed, True), happens(rates.known), happens(rates.wrong_reference, True)
+    found, known, wrong = (
+        ~happens(rates.missed, True),
+        happens(rates.known),
+        happens(rates.wrong_reference, True),
+    )
     of_model = {
         name: (happens(of.ignores), rng.random(n), rng.random(n), of.misreads, of.gives_up)
         for name, of in (("own", rates), ("other", other))
@@ -129,9 +137,7 @@ def drawn_prices(draw: World, rng: np.random.Generator) -> list[Price]:
         for at in lost
     ]
     names = [point.question_id for point in points]
-    replies = Replies(
-        points=points, named={*names}, retrieved={name: [] for name in names}, changes=changes
-    )
+    replies = Replies(points=points, named={*names}, retrieved={name: [] for name in names}, changes=changes)
     clusters = {str(at): f"d{at // PER_DOCUMENT}" for at in range(n)}
     whole = Points(lead=LEAD, counted=points, left_out={})
     return prices(whole, replies, facts, [], clusters, reader="other", by_people=True)
@@ -168,7 +174,9 @@ def show(title: str, rates: Rates, n_draws: int, *, harsher: float = 1.0) -> Non
     for change, rows in found.items():
         expected = truth.get(change, bounds.get(change, 0.0))  # type: ignore[call-overload]
         line = f"  {change:29} {100 * expected:+5.1f}  mean {100 * fmean(values[change]):+5.1f}  "
-        line += f"holds {fmean(row[0] for row in rows):6.1%}  width {100 * fmean(row[1] for row in rows):4.1f}"
+        line += (
+            f"holds {fmean(row[0] for row in rows):6.1%}  width {100 * fmean(row[1] for row in rows):4.1f}"
+        )
         if people[change]:
             seen = people[change]
             line += f"   people {100 * truly[change]:+5.1f}  holds {fmean(row[0] for row in seen):6.1%}  "  # type: ignore[index]
@@ -186,9 +194,7 @@ def of_runs(rates: Rates, n_runs: int) -> Iterator[tuple[Mapping[Change, Price],
                 path = Path(folder) / "runs" / "planted"
                 sampled, whole = (
                     {row.change: row for row in blamed.systems[0].prices}
-                    for blamed in (
-                        ragstone.blame(path, settings=settings, what_if=n) for n in (20, OF_A_RUN)
-                    )
+                    for blamed in (ragstone.blame(path, settings=settings, what_if=n) for n in (20, OF_A_RUN))
                 )
                 yield sampled, whole
 

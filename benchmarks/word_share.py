@@ -33,7 +33,12 @@ def quote_by_share(question: str, passages: Sequence[str], most: int = 2) -> tup
     }
     total = sum(weights.values()) or 1
     scored = [
-        ((sum(weights[t] for t in asked & own) + BESIDE * sum(weights[t] for t in (asked & beside) - own)) / total, n, text)
+        (
+            (sum(weights[t] for t in asked & own) + BESIDE * sum(weights[t] for t in (asked & beside) - own))
+            / total,
+            n,
+            text,
+        )
         for n, text, own, beside in rows
         if own - asked
     ]

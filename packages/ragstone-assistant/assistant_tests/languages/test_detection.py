@@ -39,14 +39,49 @@ asante sana
 Habari""".splitlines()
 
 OTHERS = {
-    "de": ["Wann säe ich Mais?", "wie viel Wasser brauchen Tomaten", "Hallo", "Meine Hühner legen nicht mehr"],
-    "id": ["Kapan saya menanam jagung?", "berapa banyak air untuk tomat", "Terima kasih", "Di mana saya bisa membeli benih?"],
-    "it": ["Quando si semina il mais?", "quanta acqua serve ai pomodori", "Grazie mille", "Dove posso comprare i semi?"],
-    "nl": ["Wanneer zaai ik maïs?", "hoeveel water hebben tomaten nodig", "Dank je wel", "Mijn kippen leggen niet meer"],
-    "pt": ["Quando devo semear o milho?", "quanta água precisam os tomates", "Muito obrigado", "As minhas galinhas não põem ovos"],
+    "de": [
+        "Wann säe ich Mais?",
+        "wie viel Wasser brauchen Tomaten",
+        "Hallo",
+        "Meine Hühner legen nicht mehr",
+    ],
+    "id": [
+        "Kapan saya menanam jagung?",
+        "berapa banyak air untuk tomat",
+        "Terima kasih",
+        "Di mana saya bisa membeli benih?",
+    ],
+    "it": [
+        "Quando si semina il mais?",
+        "quanta acqua serve ai pomodori",
+        "Grazie mille",
+        "Dove posso comprare i semi?",
+    ],
+    "nl": [
+        "Wanneer zaai ik maïs?",
+        "hoeveel water hebben tomaten nodig",
+        "Dank je wel",
+        "Mijn kippen leggen niet meer",
+    ],
+    "pt": [
+        "Quando devo semear o milho?",
+        "quanta água precisam os tomates",
+        "Muito obrigado",
+        "As minhas galinhas não põem ovos",
+    ],
     "ru": ["Когда сеять кукурузу?", "сколько воды нужно помидорам", "Спасибо", "Мои куры не несутся"],
-    "tr": ["Mısır ne zaman ekilir?", "domateslere ne kadar su gerekir", "Merhaba", "Tavuklarım neden yumurtlamıyor?"],
-    "vi": ["Khi nào tôi gieo ngô?", "cà chua cần bao nhiêu nước", "Cảm ơn", "Tôi có thể mua hạt giống ở đâu?"],
+    "tr": [
+        "Mısır ne zaman ekilir?",
+        "domateslere ne kadar su gerekir",
+        "Merhaba",
+        "Tavuklarım neden yumurtlamıyor?",
+    ],
+    "vi": [
+        "Khi nào tôi gieo ngô?",
+        "cà chua cần bao nhiêu nước",
+        "Cảm ơn",
+        "Tôi có thể mua hạt giống ở đâu?",
+    ],
     "zh": ["什么时候播种玉米?", "番茄需要多少水", "谢谢", "我的鸡不下蛋了"],
 }
 
@@ -56,7 +91,9 @@ def test_questions_in_further_languages_are_recognised(lang):
     assert [language_of(question) for question in OTHERS[lang]] == [lang] * 4
 
 
-@pytest.mark.parametrize("text", ["Коли сіяти кукурудзу і скільки добрив їй потрібно?", "トウモロコシはいつ種をまきますか"])
+@pytest.mark.parametrize(
+    "text", ["Коли сіяти кукурудзу і скільки добрив їй потрібно?", "トウモロコシはいつ種をまきますか"]
+)
 def test_a_letter_of_another_language_of_the_script_is_seen(text):
     assert language_of(text, before="fr") == "fr"
 
@@ -101,6 +138,6 @@ def test_questions_of_xquad_and_their_first_four_words_are_recognised(shared_dat
         asked = [row["question"] for row in map(json.loads, lines) if row["lang"] == lang]
     short = [" ".join(question.split()[:4]) for question in asked]
     missed = sum(language_of(question) != lang for question in asked)
-    assert missed == 0 if lang in LANGUAGES else missed <= 6  # of 924
+    assert missed == 0 if lang in LANGUAGES else missed <= 9  # of 924
     least = 0.95 if lang == "tr" else 0.98
     assert sum(language_of(question) == lang for question in short) / len(short) > least

@@ -59,6 +59,7 @@ SHARE = 0.25  # of the letters in another script than Latin: names in a question
 LATIN = ("en", "es", "fr", "sw", "de", "id", "it", "nl", "pt", "tr", "vi")
 WORD_WEIGHT = 2.0  # in log odds, of one of a language's frequent words against the detector's reading
 FLOOR = 1e-4  # odds of a language that the detector all but rules out: on three words it is often wrong
+SHORT = 4  # words, below which the words decide, and the detector between languages that share them
 LONG = 8  # words from which on the detector alone is asked whether it is another language altogether
 
 
@@ -92,6 +93,14 @@ def _in_latin(text: str, fallback: str) -> str:
     if not any(hits.values()) and (len(tokens) < LONG or detect_language(text) not in LATIN):
         detected = detect_language(text)
         return detected if detected in LATIN else fallback
+    most = max(hits.values())
+    tied = [lang for lang in LATIN if hits[lang] == most]
+    if len(tokens) < SHORT and most and len(tied) > 1:  # "in Nakuru": a word of four languages
+        if fallback in tied:
+            return fallback
+        tied = [lang for lang in tied if lang in LANGUAGES] or tied
+        odds = language_odds(text)
+        return max(tied, key=lambda lang: odds.get(lang, 0.0))
     odds = language_odds(text)
     scores = {lang: WORD_WEIGHT * hits[lang] + math.log(max(odds.get(lang, 0.0), FLOOR)) for lang in LATIN}
     best = max(scores, key=scores.__getitem__)

@@ -5,6 +5,7 @@ import msgspec
 from ragstone.features.blame._passages import HeldAnswer
 from ragstone.features.blame._points import CountedPoint
 from ragstone.features.blame._steps import AgentSteps, StepFault, short
+from ragstone.kernel.document.numbers import percent
 from ragstone.kernel.runs.causes import Cause, Caused, Component
 
 
@@ -24,8 +25,8 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one point that is lost, or that judge and second opinion disagree on.
 
     answer: the one that the point is about. relevant: the documents that hold the answer; found: whether one
-    of them was among the contexts. held: whether the contexts have the answer, of a document the part that
-    holds it; None where nobody can tell. gold: the answer of the same model with the relevant passages in hand,
+    of them was among the contexts. held: whether the contexts have the answer, of a document the part with
+    it; None where nobody can tell. gold: the answer of the same model with the relevant passages in hand,
     None where it was not asked. reference: whether these passages support the reference. memory: what the
     model says without any context; same: whether that is what `observed` says. second: whose the second
     opinion is. steps: what an agent did, None where the answer carries no steps.
@@ -245,8 +246,8 @@ def _missing(facts: PointFacts) -> str:
             f"A part of {_documents(facts)} was among the contexts, but not one that contains the reference"
         )
     return (
-        f"A part of {_documents(facts)} was among the contexts, which have {held.in_contexts:.0%} of the "
-        f"reference's words; the whole document has {held.in_document:.0%}"
+        f"A part of {_documents(facts)} was among the contexts, which have {percent(held.in_contexts)} of "
+        f"the reference's words; the whole document has {percent(held.in_document)}"
     )
 
 

@@ -189,7 +189,7 @@ class BlameCoordinator:
             ),
             relevant=relevant_documents(question),
             found=self._found(answer, question),
-            held=held_answer(answer, question, run.documents, run.chunks_of),
+            held=held_answer(answer, question, run.documents, run.chunks_of, run.same),
             gold=gold,
             reference=reference,
             second=second,

@@ -114,7 +114,9 @@ class _Share:
 
 def _points(value: float, draws: Floats) -> NetPoints:
     low, high = np.quantile(draws, ENDS)
-    return NetPoints(value=value, low=max(-1.0, min(float(low), value)), high=min(1.0, max(float(high), value)))
+    return NetPoints(
+        value=value, low=max(-1.0, min(float(low), value)), high=min(1.0, max(float(high), value))
+    )
 
 
 def _as_people_see(

@@ -202,9 +202,7 @@ PRICE_OPEN = Sentence[Price](
     code="price-cannot-tell",
     text="{asked} answers cannot decide whether {change} would gain or lose points ({ends} of 100).",
     when="lost and right answers were asked again, and the 95 % interval includes 0",
-    holds=lambda price: (
-        _is_measured(price) and price.points.low <= 0 <= price.points.high
-    ),
+    holds=lambda price: _is_measured(price) and price.points.low <= 0 <= price.points.high,
     needs={name: PRICE_NEEDS[name] for name in ("asked", "change", "ends")},
     fills=_of_price,
 )
@@ -213,9 +211,7 @@ PRICE_AT_MOST = Sentence[Price](
     text="{Change} would bring at most {points} of 100 points ({ends}).",
     when=f"only lost points were asked again, or nothing but what was retrieved is known; at least {ENOUGH} "
     "points are lost, and the whole 95 % interval is above 0",
-    holds=lambda price: (
-        price.basis == "at most" and price.n_asked >= ENOUGH and price.points.low > 0
-    ),
+    holds=lambda price: price.basis == "at most" and price.n_asked >= ENOUGH and price.points.low > 0,
     needs={
         "Change": PRICE_NEEDS["change"],
         "points": "lost points that can come back, of 100 questions",

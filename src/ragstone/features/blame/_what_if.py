@@ -169,14 +169,16 @@ def _asked(
     lost, kept = ({row.question_id for row in points if row.lost is kind} for kind in (True, False))
     if not points or (lost and not _enough(again, lost)):
         return None
-    price = _price(change, again.right, points, clusters, whole=not kept or _enough(again, kept), labels=labels)
+    price = _price(
+        change, again.right, points, clusters, whole=not kept or _enough(again, kept), labels=labels
+    )
     return msgspec.structs.replace(price, cost_usd=again.cost_usd)
 
 
 def _enough(again: Again, names: Set[str]) -> bool:
     wanted = [name for name in again.wanted if name in names]
     n_known = sum(name in again.right for name in wanted)
-    return 0 < n_known and FEWEST_ASKED * len(wanted) <= n_known
+    return n_known > 0 and FEWEST_ASKED * len(wanted) <= n_known
 
 
 def _of_retrieval(
@@ -196,7 +198,11 @@ def _of_retrieval(
     missed = {fact.point.question_id for fact in lost if fact.found is not True}
     bounds = [] if "right documents" in asked else [_bound("document retrieved", missed, points, clusters)]
     bounds.append(_bound("contexts read", unread, points, clusters))
-    right = replies.changes["right documents"].right if "right documents" in asked else dict.fromkeys(missed, True)
+    right = (
+        replies.changes["right documents"].right
+        if "right documents" in asked
+        else dict.fromkeys(missed, True)
+    )
     shared = sum(right.get(name, False) for name in unread)
     both = _bound("right documents, all read", known, points, clusters)
     return [*bounds, msgspec.structs.replace(both, shared=shared)]

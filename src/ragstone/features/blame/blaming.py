@@ -226,7 +226,11 @@ def blame(
 
 
 def choose_blame(
-    settings: Settings, *, second: str | None = None, labels: Path | str | None = None, **chosen: str | int | None
+    settings: Settings,
+    *,
+    second: str | None = None,
+    labels: Path | str | None = None,
+    **chosen: str | int | None,
 ) -> Settings:
     """Return the settings with what a caller gave in place of `[blame]`; paths are the caller's own.
 
@@ -324,7 +328,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
                 notes=[
                     *notes_of_system(plan, points[system], facts[system], refused[system]),
                     *untelling_note(
-                        second, sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds)
+                        second,
+                        sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds),
                     ),
                     *(failed_note(replies[system]) if plan.settings.blame.what_if else []),
                 ],

@@ -135,7 +135,11 @@ def _prices(row: SystemBlame) -> list[Block]:
         ("95 % interval", lambda price: range_of_100(price.points)),
         (Column("Rests on", text=True, short="rests on"), _price_basis),
         *([(Column("As people see it", short="people"), _people_points)] if by_people else []),
-        *([(Column("Cost"), lambda price: usd(price.cost_usd) if price.cost_usd is not None else "")] if costs else []),
+        *(
+            [(Column("Cost"), lambda price: usd(price.cost_usd) if price.cost_usd is not None else "")]
+            if costs
+            else []
+        ),
     ]
     title = f"What changes would bring {row.system}"
     said = [*filter(None, (say(price, *PRICED) for price in _told_prices(row))), say(row, *NOT_ADDING)]
@@ -151,9 +155,7 @@ def _prices(row: SystemBlame) -> list[Block]:
 
 def measured_prices(row: SystemBlame) -> list[Price]:
     """Return the prices of changes to the system that were measured on lost and on right answers."""
-    return [
-        price for price in row.prices if price.basis == "measured" and price.change != "second opinion"
-    ]
+    return [price for price in row.prices if price.basis == "measured" and price.change != "second opinion"]
 
 
 def _told_prices(row: SystemBlame) -> list[Price]:

@@ -152,9 +152,13 @@ def refresh_file(
     check_output(output, force)
     check_place(aside, force)
     rows = list(read_rows(questions, Question))
-    documents = [row for row in read_sources(sources, settings or load_settings()) if isinstance(row, Document)]
+    documents = [
+        row for row in read_sources(sources, settings or load_settings()) if isinstance(row, Document)
+    ]
     if not documents:
-        raise DataError(f"{sources[0]}: chunks, but evidence is looked for in whole documents. Give documents.")
+        raise DataError(
+            f"{sources[0]}: chunks, but evidence is looked for in whole documents. Give documents."
+        )
     made = refresh_questions(rows, documents)
     files = {output: made.questions} | ({aside: made.stale} if made.stale else {})
     with ExitStack() as stack:

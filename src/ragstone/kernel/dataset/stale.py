@@ -51,12 +51,12 @@ class SpanState(NamedTuple):
 def check_evidence(questions: Sequence[Question], documents: Sequence[Document]) -> PlacedEvidence:
     """Return how the evidence of questions is in these documents, and where.
 
-    Beside what place_evidence returns: `states`, and why. Evidence is looked for by its characters as place_evidence does; then, by its words and those around it,
-    in its own document and, where it is not there, in all others. It is *stale* where what it says has
-    changed (a number, a negation, the reference, or words that carry it), where it is nowhere any more, and
-where no document is there that the question names. What cannot be told is `unknown` (nothing is
-    remembered of the evidence, see remember_sources) or `unclear` (several places are as likely). Of several
-    spans one that still holds a reference is enough. Without documents all is unknown.
+        Beside what place_evidence returns: `states`, and why. Evidence is looked for by its characters as place_evidence does; then, by its words and those around it,
+        in its own document and, where it is not there, in all others. It is *stale* where what it says has
+        changed (a number, a negation, the reference, or words that carry it), where it is nowhere any more, and
+    where no document is there that the question names. What cannot be told is `unknown` (nothing is
+        remembered of the evidence, see remember_sources) or `unclear` (several places are as likely). Of several
+        spans one that still holds a reference is enough. Without documents all is unknown.
     """
     texts = {document.id: document.text for document in documents}
     located = locate_spans(questions, texts)
@@ -139,9 +139,7 @@ def _same_passage(known: EvidenceWords, text: str, start: int) -> bool:
     return text.startswith(passage, start - begin) if start >= begin else not passage
 
 
-def _state(
-    was: Evidence, name: str, start: int | None, words: str, again: Realigned | None
-) -> SpanState:
+def _state(was: Evidence, name: str, start: int | None, words: str, again: Realigned | None) -> SpanState:
     """Return the state of evidence in its own document. start: of the same characters, None for none."""
     if start is not None:
         here = Evidence(document_id=name, start=start, end=start + len(words))

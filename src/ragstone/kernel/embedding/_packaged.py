@@ -17,7 +17,9 @@ from ragstone.kernel.embedding.model import EmbeddingModel, Role, Vectors, in_ba
 from ragstone.kernel.errors import MissingExtra
 from ragstone.kernel.processes import n_cores
 
-MOST = 63  # of a weight in 7 bits: two products of it and 8 bits fit into 16, which older processors add up in
+MOST = (
+    63  # of a weight in 7 bits: two products of it and 8 bits fit into 16, which older processors add up in
+)
 THEIRS = "com.microsoft/"  # the operators of ONNX Runtime that the standard does not have
 
 _loading = Lock()

@@ -1,6 +1,7 @@
 """Passages -> what may be quoted of them: sentences, lists with their line, and a sentence with the one before."""
 
 import re
+import unicodedata
 from collections.abc import Sequence, Set
 
 import msgspec
@@ -26,7 +27,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a passage that may be quoted.
 
     passage: its position; span: in the text of it, with the sentence before where this one leans on it.
-    tokens, terms: of the sentence alone. beside: terms of title, heading and the sentence before. place: its
+    text, tokens, terms: of the sentence alone, without code. beside: terms of title, heading and the sentence before. place: its
     number among the sentences of its passage.
     """
 
@@ -74,19 +75,21 @@ def _of_passage(number: int, passage: str, title: str | None) -> list[Candidate]
     before: tuple[Set[str], tuple[int, int] | None] = (set(), None)
     for place, (start, end, is_list) in enumerate(_with_lists(passage, _spans(passage))):
         text = passage[start:end]
-        terms = terms_of(text)
+        prose, _, code = text.partition(FENCE)  # words of code say little about what it does
+        terms = terms_of(prose)
         if _is_heading(passage, start, end):
             heading, before = set(terms), (set(), None)
             continue
-        if not _ends_in(text, _QUESTION_MARKS) and not _ends_in(text, _COLONS):
-            tokens = tokenize(text)
+        bare = not code and _ends_in(text, _COLONS)
+        if not bare and not _ends_in(text, _QUESTION_MARKS) and _is_prose(prose):
+            tokens = tokenize(prose)
             leans = is_leaning(tokens)
             goes_on = before[1] is not None and not _LINE_END.search(passage, before[1][1], start)
             candidates.append(
                 Candidate(
                     passage=number,
                     span=(before[1][0], end) if leans and goes_on and before[1] else (start, end),
-                    text=text,
+                    text=prose,
                     tokens=tokens,
                     terms=terms,
                     beside=named | heading | before[0],
@@ -108,6 +111,12 @@ def _is_heading(passage: str, start: int, end: int) -> bool:
     return text.startswith("#") or (
         len(text.split()) <= HEADING_WORDS and text[-1] not in _ENDS and bool(passage[end:].strip())
     )
+
+
+def _is_prose(text: str) -> bool:
+    """Say whether a text is more than lines and signs, as tables and drawings in letters are."""
+    signs = [sign for sign in text if not sign.isspace()]
+    return 2 * sum(sign.isalnum() or unicodedata.category(sign)[0] == "M" for sign in signs) > len(signs)
 
 
 def _with_lists(passage: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int, bool]]:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,32 @@ NEAR = 4  # words within which two neighbouring words of the question are near i
 KINDS = ("number", "date", "person", "place", "reason", "manner")
 
 SIGNALS = (
-    "held", "beside", "words", "words_beside", "passage", "passage_words", "unknown", "worst_missing", "missing_name",
-    "missing_number", "pairs", "window", "novel", "length", "first_passage", "rank", "first_sentence", "leans",
-    "list", "contrary", "margin", "passage_margin", "asked_words", "begins", "no_kind", "says_all",
+    "held",
+    "beside",
+    "words",
+    "words_beside",
+    "passage",
+    "passage_words",
+    "unknown",
+    "worst_missing",
+    "missing_name",
+    "missing_number",
+    "pairs",
+    "window",
+    "novel",
+    "length",
+    "first_passage",
+    "rank",
+    "first_sentence",
+    "leans",
+    "list",
+    "contrary",
+    "margin",
+    "passage_margin",
+    "asked_words",
+    "begins",
+    "no_kind",
+    "says_all",
     *(f"{kind}_{end}" for kind in KINDS for end in ("asked", "shown")),
 )
 
@@ -28,7 +51,9 @@ _NAME = re.compile(r"(?<=\s)[^\W\d_a-z]\w+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-def signals_of(question: str, candidates: Sequence[Candidate], passages: Sequence[Set[str]]) -> NDArray[np.float64]:
+def signals_of(
+    question: str, candidates: Sequence[Candidate], passages: Sequence[Set[str]]
+) -> NDArray[np.float64]:
     """Return the signals of each candidate: shape (n_candidates, n_signals), in the order of SIGNALS.
 
     passages: the terms of each, with those of its title.
@@ -59,7 +84,9 @@ def signals_of(question: str, candidates: Sequence[Candidate], passages: Sequenc
         for at, term in enumerate(one.terms):
             if term in weights:
                 places.setdefault(term, []).append(at)
-        near = sum(any(abs(i - j) <= NEAR for i in places.get(a, ()) for j in places.get(b, ())) for a, b in pairs)
+        near = sum(
+            any(abs(i - j) <= NEAR for i in places.get(a, ()) for j in places.get(b, ())) for a, b in pairs
+        )
         of_content = sorted(at for term in content for at in places.get(term, ())[:1])
         spread = (of_content[-1] - of_content[0] + 1) / len(of_content) if len(of_content) > 1 else 3.0
         new = [t for t in one.terms if t not in weights and t not in light]
@@ -67,20 +94,41 @@ def signals_of(question: str, candidates: Sequence[Candidate], passages: Sequenc
         other_passages = [share for at, share in enumerate(passage_share) if at != one.passage]
         shown = _shown(one, set(tokens), numbers, set(terms))
         says_all = kind == "" or kind == "thing" or kind in shown
-        rows.append([
-            held[number], beside, in_words, sum(t in own or t in one.beside for t in content) / len(content),
-            passage_share[one.passage], 1 - len(missing) / len(content), unknown,
-            max((weights[t] for t in missing), default=0.0) / total_content,
-            float(any(n not in here for n in names)), float(any(n not in one.text for n in numbers)),
-            near / len(pairs) if pairs else 0.5, min(spread, 8.0), math.log1p(len(new)), math.log1p(len(one.tokens)),
-            float(one.passage == 0), 1 / (1 + one.passage), float(one.place == 0), float(one.leans),
-            float(one.is_list), float((contrary_words(one.tokens) > 0) != contrary),
-            held[number] - (others.max() if len(others) else 0.0),
-            passage_share[one.passage] - max(other_passages, default=0.0),
-            math.log1p(len(content)), float(bool(one.terms) and next((t for t in one.terms if t not in light), "") in weights),
-            float(kind == ""), float(says_all),
-            *(value for name in KINDS for value in (float(kind == name), float(kind == name and name in shown))),
-        ])
+        rows.append(
+            [
+                held[number],
+                beside,
+                in_words,
+                sum(t in own or t in one.beside for t in content) / len(content),
+                passage_share[one.passage],
+                1 - len(missing) / len(content),
+                unknown,
+                max((weights[t] for t in missing), default=0.0) / total_content,
+                float(any(n not in here for n in names)),
+                float(any(n not in one.text for n in numbers)),
+                near / len(pairs) if pairs else 0.5,
+                min(spread, 8.0),
+                math.log1p(len(new)),
+                math.log1p(len(one.tokens)),
+                float(one.passage == 0),
+                1 / (1 + one.passage),
+                float(one.place == 0),
+                float(one.leans),
+                float(one.is_list),
+                float((contrary_words(one.tokens) > 0) != contrary),
+                held[number] - (others.max() if len(others) else 0.0),
+                passage_share[one.passage] - max(other_passages, default=0.0),
+                math.log1p(len(content)),
+                float(bool(one.terms) and next((t for t in one.terms if t not in light), "") in weights),
+                float(kind == ""),
+                float(says_all),
+                *(
+                    value
+                    for name in KINDS
+                    for value in (float(kind == name), float(kind == name and name in shown))
+                ),
+            ]
+        )
     return np.array(rows, dtype=np.float64).reshape(len(candidates), len(SIGNALS))
 
 

@@ -38,7 +38,9 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     """
     own = [passage for passage in passages if _language(passage, lang) == lang]
     sentences = (
-        _best(question, own) or _best(question, passages) or await asyncio.to_thread(_alike, question, passages, lang, embed)
+        _best(question, own)
+        or _best(question, passages)
+        or await asyncio.to_thread(_alike, question, passages, lang, embed)
     )
     cited: list[Passage] = []
     texts: list[str] = []
