@@ -2,15 +2,16 @@
 
 `python -m benchmarks.extractive [--questions N] [--fit] [--models llamacpp/FILE.gguf ...] [--project FOLDER]`
 
-Questions are those of articles that nothing was fitted on: squad2, xquad (ten languages), clapnq and agxqa are
-split in halves by the title of the article, so that a paragraph in another language is on the same side. BM25
-brings five passages. `bankfaq` and `manual` (manual_questions.toml, on the guides of Phoenix) were not fitted on
-at all. Of each pack, every N-th question so that about N are asked (default 400).
+Questions are those of articles that nothing was fitted on: squad2, xquad (ten languages), clapnq and agxqa
+are split in halves by the title of the article, so that a paragraph in another language is on the same side.
+BM25 brings five passages. `bankfaq` and `manual` (manual_questions.toml, on the guides of Phoenix) were not
+fitted on at all. Of each pack, evenly spaced questions, about N (default 400).
 
-coverage: of the quotes by the best reference, a question without a quote counting 0. useful: the judge `right`
-says yes, of all answerable questions; in `manual`, the quote holds the words that answer. wrong quote: answered,
-and not useful. declined: of questions without an answer here. `removed`: the question's own article was taken
-out of the pack. `elsewhere`: asked of another pack. `own`: squad2's and clapnq's unanswerable ones. Intervals
+coverage: of the quotes by the best reference, a question without a quote counting 0. useful: the judge
+`right` says yes, of all answerable questions; in `manual`, the quote holds what answers. wrong quote:
+answered, and not useful. declined: of questions without an answer here. `removed`: the
+question's own article was taken out of the pack. `swapped`: its subject was exchanged for a word that no
+passage holds. `elsewhere`: asked of another pack. `own`: squad2's and clapnq's unanswerable ones. Intervals
 are of 95 %, by article.
 
 --fit: fits the trees on the other half and writes src/ragstone/kernel/retrieval/library/reader.json; it needs
@@ -128,10 +129,10 @@ def rows_of(pack: str, fitted: bool, n: int | None, folder: str) -> list[Row]:
 
 
 def swapped(rows: Sequence[Row]) -> list[Row]:
-    """Return the answerable questions, each with a word that stands for its subject exchanged for a strange one.
+    """Return the answerable questions, each with its subject exchanged for a strange word.
 
-    The word is a name, else the longest one; the other is such a word of a question of another article in the
-    same script, which no passage holds. So the question is worded as its passages are, and has no answer there.
+    The subject is a name, else the longest word; the other is such a word of a question of another article in
+    the same script, which no passage holds. So the question is worded like its passages, and has no answer.
     """
     own = [(row, word) for row in rows if row.kind == "own" and row.refs and (word := subject(row.question))]
     made: list[Row] = []
@@ -227,7 +228,7 @@ def fit(folder: str) -> None:
     taken = ~idle | (np.arange(len(idle)) % 4 == 0)
     weight = np.where(idle, 4 * weight, weight)
 
-    def trees(part: NDArray[np.bool_]) -> Any:
+    def trees(part: NDArray[np.bool_]) -> HistGradientBoostingClassifier:
         part = part & taken
         model = HistGradientBoostingClassifier(
             max_leaf_nodes=LEAVES,
@@ -252,7 +253,7 @@ def fit(folder: str) -> None:
     limit = float(np.quantile(top[outside], DECLINED))
     model = trees(np.ones(len(table.answers), dtype=bool))
     weights = ReaderWeights(
-        source="python -m benchmarks.extractive --fit; half of the articles of agxqa, clapnq, squad2 and xquad",
+        source="benchmarks.extractive --fit; half of the articles of agxqa, clapnq, squad2 and xquad",
         signals=list(SIGNALS),
         base=round(float(model._baseline_prediction.item()), 5),
         slope=round(slope, 4),
@@ -281,7 +282,7 @@ def fit(folder: str) -> None:
 
 
 class Quote(NamedTuple):
-    """What a reader says to a question: the sentences, none if it declines; of the best its score, and if it answers."""
+    """The sentences that are quoted, none if declined; of the best its score, and whether it answers."""
 
     texts: list[str]
     score: float
@@ -339,7 +340,7 @@ def useful(rows: Sequence[Row], quotes: Sequence[Quote], folder: str) -> list[bo
 
 
 def show_pack(pack: str, n: int | None, folder: str) -> list[tuple[float, bool]]:
-    """Print the figures of a pack; return of today's reader each score of a question and whether it answers."""
+    """Print the figures of a pack; return today's score of each question and whether that quote answers."""
     rows = rows_of(pack, False, n, folder)
     rows += swapped(rows)
     seen: list[tuple[float, bool]] = []
@@ -355,7 +356,8 @@ def show_pack(pack: str, n: int | None, folder: str) -> list[tuple[float, bool]]
         ]
         yes = useful(mine, said, folder)
         wrong = [bool(quote.texts) and not it for quote, it in zip(said, yes, strict=True)]
-        line = f"{pack:8} {name:6} coverage {by_article(scores, mine)}  useful {by_article([float(it) for it in yes], mine)}"
+        shares = by_article([float(it) for it in yes], mine)
+        line = f"{pack:8} {name:6} coverage {by_article(scores, mine)}  useful {shares}"
         print(f"{line}  wrong quote {interval(wrong)}", flush=True)
         for kind in KINDS:
             without = [

@@ -8,7 +8,8 @@ def quotes(passage, title=None):
 
 
 def test_headings_questions_and_lines_without_their_list_are_no_candidates():
-    passage = "## Filters\nWhen is the filter cleaned?\nSensor Install Tips\nThe mesh:\n\nClean it monthly in summer."
+    heads = "## Filters\nWhen is the filter cleaned?\nSensor Install Tips\nThe mesh:\n\n"
+    passage = f"{heads}Clean it monthly in summer."
     assert quotes(passage) == ["Clean it monthly in summer."]
 
 

@@ -180,9 +180,10 @@ class Domain:
         return tuple(own or [text for lang in SPOKEN for text in language(lang).searches])
 
     def words(self, lang: str, name: str) -> list[str]:
-        """Return a list of words, the package's and the domain's; that of English where a language has none."""
+        """Return a list of words, the package's and the domain's; English ones where a language has none."""
         listed = _package_words()
-        written = f"{listed.get(lang, {}).get(name, listed['en'].get(name, ''))}|{self._own(lang).words.get(name, '')}"
+        own = listed.get(lang, {}).get(name, listed["en"].get(name, ""))
+        written = f"{own}|{self._own(lang).words.get(name, '')}"
         return [word for word in written.split("|") if word]
 
     def pattern(self, lang: str, name: str) -> re.Pattern[str]:

@@ -14,7 +14,7 @@ from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.files.language import detect_language, language_odds
 
 LANGUAGES = ("en", "es", "fr", "hi", "ar", "sw")
-"""ISO 639-1 codes of the languages that the page, the guards and the planner's words are written in as well."""
+"""ISO 639-1 codes of the languages that page, guards and the planner's words are written in as well."""
 
 SPOKEN = (*LANGUAGES, "de", "id", "it", "nl", "pt", "ru", "tr", "vi", "zh")
 """ISO 639-1 codes of the languages that the assistant answers in: its own phrases are written in each."""
@@ -69,8 +69,8 @@ def language_of(text: str, chosen: str | None = None, before: str | None = None)
     chosen: by the user; it is kept to if it is one of them. before: that of the conversation so far, kept
     where the text says too little: no letters, or Latin letters without a word that tells ("NPK 15-15-15").
     A quarter of the letters in Devanagari is Hindi, in Arabic script Arabic, in Cyrillic Russian, in Han
-    Chinese, unless a letter shows another language. Between languages in Latin letters, frequent words are counted beside the
-    detector's odds. A text in another language gets `before`, else English.
+    Chinese, unless a letter shows another language. Between languages in Latin letters, frequent words are
+    counted beside the detector's odds. A text in another language gets `before`, else English.
     """
     if chosen in SPOKEN:
         return chosen

@@ -13,6 +13,7 @@ from ragstone.features.blame._sentence_table import (
     points_of_100,
     range_of_100,
 )
+from ragstone.features.blame._stale_sentence_table import STALE_LOST
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -33,7 +34,7 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import count, percent, percent_ends, usd, with_level
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary
-from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, Price, SystemBlame
+from ragstone.kernel.runs.causes import Cause, Caused, ChangePrice, ComponentShare, SystemBlame
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.sentences import say
 
@@ -86,7 +87,9 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     what = " ".join(
         f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
     )
-    sentences = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
+    sentences = [
+        sentence for sentence in (say(row, STALE_LOST), worth(row), judged_by(row), left_out(row)) if sentence
+    ]
     return [
         Heading(row.system, level=4),
         Paragraph(outcome(row), tone="strong", part="answer"),
@@ -129,7 +132,7 @@ def _prices(row: SystemBlame) -> list[Block]:
     measured = bool(measured_prices(row))
     by_people = any(price.people for price in row.prices)
     costs = any(price.cost_usd is not None for price in row.prices)
-    columns: list[Made[Price]] = [
+    columns: list[Made[ChangePrice]] = [
         (Column("With", text=True, short=""), change_text),
         (Column("Points of 100", short="points"), _price_points),
         ("95 % interval", lambda price: range_of_100(price.points)),
@@ -153,18 +156,18 @@ def _prices(row: SystemBlame) -> list[Block]:
     ]
 
 
-def measured_prices(row: SystemBlame) -> list[Price]:
+def measured_prices(row: SystemBlame) -> list[ChangePrice]:
     """Return the prices of changes to the system that were measured on lost and on right answers."""
     return [price for price in row.prices if price.basis == "measured" and price.change != "second opinion"]
 
 
-def _told_prices(row: SystemBlame) -> list[Price]:
+def _told_prices(row: SystemBlame) -> list[ChangePrice]:
     """Return the prices that sentences name: those measured, or else the bounds of one change each."""
     bounds = [price for price in row.prices if price.change != "right documents, all read"]
     return measured_prices(row) or bounds
 
 
-def _price_points(price: Price) -> str:
+def _price_points(price: ChangePrice) -> str:
     return f"{'' if price.basis == 'measured' else 'at most '}{_signed(price.points.value)}"
 
 
@@ -172,12 +175,12 @@ def _signed(share: float) -> str:
     return f"{'' if abs(share) < 5e-4 else '−' if share < 0 else '+'}{points_of_100(share)}"
 
 
-def _price_basis(price: Price) -> str:
+def _price_basis(price: ChangePrice) -> str:
     basis = {"measured": "measured", "at most": "bound", "by causes": "causes found"}[price.basis]
     return f"{basis}: {count(price.n_asked)} of {count(price.n)}"
 
 
-def _people_points(price: Price) -> str:
+def _people_points(price: ChangePrice) -> str:
     if price.people is None:
         return ""
     return f"{_signed(price.people.value)} ({range_of_100(price.people)})"

@@ -42,8 +42,8 @@ NONE_REPEATED = Sentence[SetCheck](
 )
 REPEATED = Sentence[SetCheck](
     code="set-repeats",
-    text="Questions that repeat an earlier one: {n} of {questions} ({exact} in the same words, {near} in nearly "
-    "the same).",
+    text="Questions that repeat an earlier one: {n} of {questions} ({exact} in the same words, {near} in "
+    "nearly the same).",
     when="a question repeats an earlier one",
     holds=lambda check: bool(check.repeats),
     needs={

@@ -43,8 +43,8 @@ def type_of(text: str, lang: str | None) -> QuestionType | None:
     """Return how a question asks; None in a language without a table.
 
     Of several sentences the last that asks counts, where it has such words. What comes first in it decides: a
-    question word, or where a clause begins a verb ("is", "explain"). A text with neither is `keywords`, unless
-    it ends with a question mark: then None, for how it asks is not known.
+    question word, or where a clause begins a verb ("is", "explain"). A text with neither is `keywords`,
+    unless it ends with a question mark: then None, for how it asks is not known.
     """
     phrases = _library().get(lang or "")
     if phrases is None:

@@ -19,7 +19,7 @@ from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.run import Run, read_run, read_summary
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
-from ragstone.kernel.runs.summary import RunSummary, chosen_in
+from ragstone.kernel.runs.summary import RunSummary, chosen_in, stale_in
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import parse_rows, read_rows
 
@@ -176,6 +176,7 @@ def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
         judges={name: judge.digest for name, judge in manifest.judges.items()} if manifest else None,
         manifest=manifest,
         chosen=chosen_in(folder),
+        stale=stale_in(folder),
     )
 
 

@@ -39,7 +39,7 @@ from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.statistics import Estimate, Floats, holm, mean_estimate
 from ragstone.kernel.tables import check_place
 
-FEWEST = 40  # conversations, below which a log has no kinds of users that could be checked on others
+FEWEST = 20  # conversations, below which a log has no kinds of users that could be checked on others
 FEWEST_OF_A_KIND = 10  # conversations of each half
 LANGUAGE_SHARE = 0.1  # of the conversations, from which on a language has personas of its own
 GOALS = 3  # written for each persona
@@ -132,7 +132,7 @@ def distil_personas(
     each language; without it as many as are clearly apart. model: names the personas, and plays them, so that
     their likeness to users that were set aside is measured; without it each goal has the script of its
     conversation. Personal data is masked, and so is what `[sample] mask` lists, before anything is shown to a
-    model. Raises DataError for a log that cannot be read or has fewer than 40 conversations, ModelError when
+    model. Raises DataError for a log that cannot be read or has fewer than 20 conversations, ModelError when
     no call can succeed.
     """
     settings = settings or load_settings()
@@ -194,8 +194,8 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
         kinds += _kinds(language, some, len(by_language) > 1, spelling, count, seed)
     if not kinds:
         raise DataError(
-            f"no kind of users has {FEWEST_OF_A_KIND} conversations in each half of the log. Give a longer log, "
-            "or ask for fewer with --count."
+            f"no kind of users has {FEWEST_OF_A_KIND} conversations in each half of the log. Give a longer "
+            "log, or ask for fewer with --count."
         )
     kinds.sort(key=lambda kind: -len(kind.aside))
     names = unique_names([kind.name for kind in kinds])
@@ -225,7 +225,7 @@ def _by_language(conversations: Sequence[Spoken]) -> dict[str | None, list[Spoke
     usual = Counter(lang for lang in seen if lang).most_common(1)
     langs = [lang or (usual[0][0] if usual else None) for lang in seen]  # few words tell no language
     counts = Counter(langs)
-    least = max(FEWEST / 2, LANGUAGE_SHARE * len(conversations))
+    least = max(2 * FEWEST_OF_A_KIND, LANGUAGE_SHARE * len(conversations))
     return {
         lang: [turns for turns, of in zip(conversations, langs, strict=True) if of == lang]
         for lang, n in counts.most_common()
@@ -444,5 +444,5 @@ def write_personas(distillation: Distillation, output: Path, *, force: bool = Fa
 
 
 def _toml(value: object) -> str:
-    """Return a text or a list of texts as TOML: a string of JSON is one of TOML, but for the character DEL."""
+    """Return a text or a list of texts as TOML: a string of JSON is one of TOML, but for DEL."""
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")

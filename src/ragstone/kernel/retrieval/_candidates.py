@@ -1,4 +1,4 @@
-"""Passages -> what may be quoted of them: sentences, lists with their line, and a sentence with the one before."""
+"""Passages -> what may be quoted of them: sentences, and lists and code with the line before them."""
 
 import re
 import unicodedata
@@ -27,8 +27,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a passage that may be quoted.
 
     passage: its position; span: in the text of it, with the sentence before where this one leans on it.
-    text, tokens, terms: of the sentence alone, without code. beside: terms of title, heading and the sentence before. place: its
-    number among the sentences of its passage.
+    text, tokens, terms: of the sentence alone, without code. beside: terms of title, heading and the sentence
+    before. place: its number among the sentences of its passage.
     """
 
     passage: int

@@ -1,4 +1,4 @@
-"""Signals -> how probable it is that a quote answers: boosted trees, whose numbers are library/reader.json."""
+"""Signals -> how probable it is that a quote answers: boosted trees, the numbers of library/reader.json."""
 
 from functools import cache
 from typing import NamedTuple
@@ -47,7 +47,7 @@ def reader_weights() -> ReaderWeights:
 
 
 def probabilities(signals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how probable it is of each candidate that it answers. signals: shape (n_candidates, n_signals)."""
+    """Return of each candidate how probable an answer it is. signals: shape (n_candidates, n_signals)."""
     weights, nodes = reader_weights(), _nodes()
     tree = np.arange(len(nodes.value))[:, None]
     at = np.zeros((len(nodes.value), len(signals)), dtype=np.intp)

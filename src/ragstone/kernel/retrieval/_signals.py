@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence, Set
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ def signals_of(
     anywhere: Set[str] = set().union(*passages) if passages else set()
     unknown = sum(weights[term] for term in content if term not in anywhere) / total_content
     passage_share = [sum(weights[t] for t in content if t in held) / total_content for held in passages]
-    pairs = [(a, b) for a, b in zip(terms, terms[1:]) if a not in light and b not in light]
+    pairs = [(a, b) for a, b in pairwise(terms) if a not in light and b not in light]
     contrary = contrary_words(tokens) > 0
     held = np.array([sum(weights[t] for t in terms if t in set(one.terms)) / total for one in candidates])
     rows = []

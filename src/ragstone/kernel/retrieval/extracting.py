@@ -39,10 +39,10 @@ def best_sentences(
 
     The score is the probability that a sentence answers, where as many questions have an answer as have none:
     boosted trees over the signals of _signals.py (Friedman 2001), fitted on half of the articles of agxqa,
-    squad2, clapnq and xquad, and put on the scale of a probability by Platt's method. benchmarks/extractive.py
-    fits them and measures on the other half. Where the best sentence has less than the threshold, nothing
-    answers; a threshold of 0 always answers, if any sentence can; None: that of the fit, which declined 95 of
-    100 questions about something else. most: how many sentences at most.
+    squad2, clapnq and xquad, and put on the scale of a probability by Platt's method (1999).
+    benchmarks/extractive.py fits them and measures on the other half. Where the best sentence has less than
+    the threshold, nothing answers; a threshold of 0 always answers, if any sentence can; None: that of the
+    fit, by which 95 of 100 questions about something else were declined. most: how many sentences at most.
     """
     threshold = reader_weights().threshold if threshold is None else threshold
     asked = set(terms_of(question))

@@ -32,9 +32,9 @@ Quoted = tuple[str, tuple[Citation, ...]]
 async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> Quoted:
     """Return the sentences that answer a question best, each with its mark.
 
-    passages: best first, their text cleaned of what speaks to a model. Those in the user's language are quoted
-    before others. Where none of these answers, and there are others, the nearest sentence by its vector; a
-    line before a quote in another language says which one it is.
+    passages: best first, their text cleaned of what speaks to a model. Those in the user's language are
+    quoted before others. Where none of these answers, and there are others, the nearest sentence by its
+    vector; a line before a quote in another language says which one it is.
     """
     own = [passage for passage in passages if _language(passage, lang) == lang]
     sentences = (
