@@ -6,6 +6,7 @@ from types import MappingProxyType
 import msgspec
 
 from ragstone.features.blame._causes import KnownAnswer, PointFacts, needs_memory, observed
+from ragstone.features.blame._passages import held_answer, says_reference
 from ragstone.features.blame._plan import BlamePlan, may_ask
 from ragstone.features.blame._points import CountedPoint, Points
 from ragstone.features.blame._steps import AgentSteps, has_figures, read_steps, results_of, telling_result
@@ -138,7 +139,12 @@ class BlameCoordinator:
             for point in of_system.counted
             if point.lost or point.doubted
         }
-        lost = [key for key, point in wanted.items() if point.lost and point.answerable]
+        # What a model makes of evidence that is stale tells nothing of a lost point.
+        lost = [
+            key
+            for key, point in wanted.items()
+            if point.lost and point.answerable and key[0] not in self.plan.stale
+        ]
         gold, reference = await self._in_hand(list(dict.fromkeys(name for name, _ in lost)))
         rows = [answers[key] for key in lost]
         answered = await self.told(self.plan.refusal, rows)
@@ -172,7 +178,7 @@ class BlameCoordinator:
         supported: bool | None,
         steps: AgentSteps | None,
     ) -> PointFacts:
-        question = self._question(answer)
+        question, run = self._question(answer), self.plan.run
         return PointFacts(
             point=point,
             answer=KnownAnswer(
@@ -184,10 +190,12 @@ class BlameCoordinator:
             ),
             relevant=relevant_documents(question),
             found=self._found(answer, question),
+            held=held_answer(answer, question, run.documents, run.chunks_of, run.same),
             gold=gold,
             reference=reference,
             second=second,
             steps=steps,
+            stale=self.plan.stale.get(answer.question_id, ""),
         )
 
     def _found(self, answer: Answer, question: Question) -> bool | None:
@@ -281,7 +289,14 @@ class BlameCoordinator:
             for question in questions
             if references(question)
         ]
-        return {name: right for (name, _), right in (await self.told(judge, rows)).items()}
+        supported = {name: right for (name, _), right in (await self.told(judge, rows)).items()}
+        if judge.needs_model:
+            return supported
+        return {
+            question.id: supported[question.id] or says_reference(question, passages[question.id])
+            for question in questions
+            if question.id in supported
+        }
 
     async def _from_memory(self, facts: Mapping[Key, PointFacts]) -> dict[Key, PointFacts]:
         """Return the facts of those points that the closed-book answer decides on, with what it says."""

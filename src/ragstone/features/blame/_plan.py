@@ -18,7 +18,7 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.config.systems import RagSystem
-from ragstone.kernel.dataset.placing import place_evidence
+from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import ConfigError, DataError, explaining, nearest, plural
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge
@@ -80,6 +80,7 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     system, the mean of the judge whose verdict a point is. support, refusal: tell whether contexts support an
     answer, and whether it refuses. model, prompt: what answers again; no model: nothing is asked of any.
     second: the second judge, and second_model the one that it asks; labels: what people say, in its place.
+    stale: question id -> why its evidence is stale.
     """
 
     run: BlamedRun
@@ -96,6 +97,7 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     second_model: str | None = None
     labels: list[Label] | None = None
     notes: list[str] = []
+    stale: dict[str, str] = {}
 
 
 def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
@@ -111,6 +113,8 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         (_settings_of_sheet(settings, summary), []) if of_sheet else _settings_of_run(settings, manifest)
     )
     run = read_blamed(folder, summary, of_run, of_sheet)
+    placed = check_evidence([*run.questions.values()], [*run.documents.values()])
+    run = msgspec.structs.replace(run, questions={row.id: row for row in placed.questions})
     leads = _leads(run.summary, settings.blame.judge)
     judge = _judge_of(leads[0], of_run)
     beside = {m.metric: _beside(run.summary, m.metric, of_run) for m in run.summary.metrics}
@@ -139,7 +143,8 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         second=second,
         second_model=second_model if second is not None and second.needs_model else None,
         labels=labels,
-        notes=[*notes, *place_evidence([*run.questions.values()], run.documents.values()).notes()],
+        notes=[*notes, *placed.notes()],
+        stale={name: placed.because[name] for name in placed.stale},
     )
 
 

@@ -10,6 +10,7 @@ from ragstone.features.blame._causes import PointFacts, find_cause
 from ragstone.features.blame._desk import BlameCoordinator
 from ragstone.features.blame._plan import BlamePlan, plan_blame
 from ragstone.features.blame._points import Points, answerable, points_of, second_by_people, share_out
+from ragstone.features.blame._second import telling_verdicts, untelling_note
 from ragstone.features.blame._what_if import ask_again, failed_note, prices
 from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
@@ -115,7 +116,11 @@ def notes_of_system(
         )
     if plan.model is not None:
         n_failed = sum(
-            fact.point.lost and fact.point.answerable and bool(fact.relevant) and fact.gold is None
+            fact.point.lost
+            and fact.point.answerable
+            and bool(fact.relevant)
+            and fact.gold is None
+            and not fact.stale
             for fact in facts
         )
         if n_failed:
@@ -293,7 +298,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         }
         for lead in plan.leads
     }
-    seconds = await _seconds(plan, desk)
+    verdicts = await _seconds(plan, desk)
+    seconds = telling_verdicts(plan.second, verdicts, run.questions)
     points = {
         lead.system: _points(
             plan,
@@ -321,6 +327,10 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
                 returned=_returned(facts[system]),
                 notes=[
                     *notes_of_system(plan, points[system], facts[system], refused[system]),
+                    *untelling_note(
+                        second,
+                        sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds),
+                    ),
                     *(failed_note(replies[system]) if plan.settings.blame.what_if else []),
                 ],
                 prices=prices(

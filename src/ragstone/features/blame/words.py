@@ -13,6 +13,7 @@ from ragstone.features.blame._sentence_table import (
     range_of_100,
     signed_of_100,
 )
+from ragstone.features.blame._stale_sentence_table import STALE_LOST
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -86,7 +87,9 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     what = " ".join(
         f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
     )
-    sentences = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
+    sentences = [
+        sentence for sentence in (say(row, STALE_LOST), worth(row), judged_by(row), left_out(row)) if sentence
+    ]
     return [
         Heading(row.system, level=4),
         Paragraph(outcome(row), tone="strong", part="answer"),

@@ -58,6 +58,7 @@ Cause = Literal[
     "invented",
     "refused though answerable",
     "answered though unanswerable",
+    "stale evidence",
     "reference doubtful",
     "judge doubtful",
     "wrong tool",
