@@ -135,7 +135,7 @@ CHANGES: dict[SystemChange, str] = {
     "other model, right documents": "{model} and the right documents",
     "contexts read": "a model that reads every relevant context",
     "right documents, all read": "the right documents, always read",
-    "references mended": "every doubtful reference mended",
+    "references mended": "doubtful references and stale evidence mended",
     "tools never fail": "tools that never fail",
     "second opinion": "the second opinion's verdicts",
 }
