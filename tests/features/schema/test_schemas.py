@@ -125,6 +125,8 @@ RUN_ELSEWHERE = {
     "blame": "blame/test_command.py",
     "build facts": "build/test_command.py",
     "build questions": "build/test_command.py",
+    "build refresh": "build/test_refresh.py",
+    "data diff": "data/test_diffing.py",
     "doctor": "doctor/test_command.py",
     "import": "import_/test_command.py",
     "judges develop": "improve/test_develop_command.py",

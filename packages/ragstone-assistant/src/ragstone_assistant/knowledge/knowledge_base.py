@@ -133,6 +133,10 @@ class KnowledgeBase:
         """Return the documents, by id."""
         return self._snapshot().entries
 
+    def embedders(self) -> set[str]:
+        """Return what the stores of the embedders know them by that its files were embedded with."""
+        return {file.identity for file in self._kept.catalogue.files()}
+
     @property
     def version(self) -> str:
         """What tells this state from others: the same files, made the same way, have the same version."""
