@@ -1,4 +1,4 @@
-"""Which component people blame for an answer, and which one blame does: rows of real pipelines, read one by one.
+"""Which component people blame for an answer, and which one blame does, on rows of real pipelines.
 
     python -m benchmarks.blame_people [-v]
 
@@ -12,7 +12,11 @@ do not answer. Half of the questions, by their digest, are `held-out`: blame was
 Beside it, on data of ../shared that people labelled (skipped where it is missing): EVOUNA, whether a point
 lost is called the judge's where people say that the answer is right; RAGTruth, whether an answer that says
 more than its contexts is seen to. Not to be had here: RAGEC's table of annotations (MIT; its repository's
-snapshot lacks it), TRAIL (no snapshot). AgentRx and Who&When (MIT) name steps of agents, not components.
+snapshot lacks it), TRAIL (no snapshot). Who&When (MIT) names agents and steps, not components.
+
+blame_people_agents.jsonl: the 29 failed runs of tau-bench's retail agent whose root cause people named for
+AgentRx (github.com/microsoft/AgentRx f228165, MIT, (c) Microsoft; arXiv 2602.02475), as calls, errors and
+the expected calls; results are left out.
 Some 20 s on one core. -v prints each row that differs.
 """
 
@@ -29,18 +33,24 @@ from tests.support.fake_openai import serving
 from tests.support.scripts import Body, prompt_of
 
 import ragstone
+from ragstone.features.blame._causes import KnownAnswer, PointFacts, find_cause
+from ragstone.features.blame._points import CountedPoint
+from ragstone.features.blame._steps import read_steps
 from ragstone.kernel.judging.lexical import grounding
-from ragstone.kernel.records import Answer, Context, Document, Evidence, Judgement, Question
+from ragstone.kernel.records import Answer, Context, Evidence, Judgement, Question, Step
 from ragstone.kernel.runs.blamed import read_causes
 from ragstone.kernel.runs.causes import Caused, found_relevant
-from ragstone.kernel.statistics import mean_estimates
+from ragstone.kernel.statistics import mean_estimates, wilson_interval
 from ragstone.kernel.tables import read_rows, write_rows
 
 HERE = Path(__file__).parent
 ROWS, DOCUMENTS = HERE / "blame_people.jsonl", HERE / "blame_people_documents.jsonl"
+AGENTS = HERE / "blame_people_agents.jsonl"
 SHARED = HERE.parents[1] / "shared" / "data"
 COMPONENTS = ("dataset", "retriever", "model + prompt", "judge", "none")
-PUBLISHED = "published: RAGEC 57.8 % (arXiv 2510.13975, 4 stages), TRAIL 11 to 18 % (2505.08638, agents' errors)"
+PUBLISHED = (
+    "published: RAGEC 57.8 % (arXiv 2510.13975, 4 stages), TRAIL 11 to 18 % (2505.08638, agents' errors)"
+)
 LEAD, SECOND = "right", "containment"
 TOML = f"""[run]
 name = "people"
@@ -55,6 +65,17 @@ judges = ["{LEAD}", "{SECOND}", "grounding", "no_refusal"]
 [blame]
 judge = "{LEAD}"
 second = "{SECOND}"
+"""
+TOML_EVOUNA = f"""[run]
+name = "evouna"
+[questions]
+path = "questions.jsonl"
+[answer]
+sheet = "sheet.jsonl"
+[judge]
+judges = ["{SECOND}"]
+[blame]
+second = "match"
 """
 
 
@@ -103,7 +124,7 @@ class Blamed(msgspec.Struct, frozen=True):
         return self.causes[row.key].component if row.key in self.causes else "none"
 
     def wanted(self, row: PeopleRow, label: StageLabel) -> str:
-        """Return the component by a label: the judge's where it takes a right answer's point, or gives a wrong one's."""
+        """Return the component by a label: the judge where its verdict is not the person's."""
         lost = row.key in self.lost
         if row.answerable is False or label.right != lost:
             return label.stage or "none"
@@ -111,7 +132,7 @@ class Blamed(msgspec.Struct, frozen=True):
 
 
 def blame_rows(rows: Sequence[PeopleRow]) -> Blamed:
-    """Return what blame says of these rows: those that a model answered with what it said when asked again."""
+    """Return what blame says of these rows, a model asked again where its replies are known."""
     asked = [row for row in rows if row.with_documents is not None]
     alone = _blame([row for row in rows if row.with_documents is None], "")
     if not asked:
@@ -167,17 +188,21 @@ def by_documents(row: PeopleRow) -> str:
 
 def share(hits: Sequence[bool], rows: Sequence[PeopleRow]) -> str:
     """Return a share with its interval; rows of one document count as one piece of evidence."""
-    estimate = mean_estimates({"hit": [float(hit) for hit in hits]}, [row.document_ids[0] for row in rows])["hit"]
+    estimate = mean_estimates({"hit": [float(hit) for hit in hits]}, [row.document_ids[0] for row in rows])[
+        "hit"
+    ]
     low, high = estimate.low or 0.0, estimate.high or 0.0
     return f"{estimate.value:6.1%}  ({low:.0%} to {high:.0%})  {sum(hits)} of {len(hits)}"
 
 
 def show(rows: Sequence[PeopleRow], blamed: Blamed) -> None:
-    """Print the agreement of one half: of all rows, of those that people and judge call wrong, and what simpler rules reach."""
+    """Print the agreement of one half, of all rows and of what both call wrong, and that of simpler rules."""
     wanted = [blamed.wanted(row, row.labels[0]) for row in rows]
     hits = [blamed.component(row) == want for row, want in zip(rows, wanted, strict=True)]
     print(f"  component, all rows                  {share(hits, rows)}")
-    wrong = [row for row in rows if not row.labels[0].right and (row.key in blamed.lost or row.answerable is False)]
+    wrong = [
+        row for row in rows if not row.labels[0].right and (row.key in blamed.lost or row.answerable is False)
+    ]
     stages = [row.labels[0].stage for row in wrong]
     first = [blamed.component(row) == stage for row, stage in zip(wrong, stages, strict=True)]
     print(f"  stage, where both call it wrong      {share(first, wrong)}")
@@ -196,7 +221,8 @@ def differing(rows: Iterable[PeopleRow], blamed: Blamed) -> Iterator[str]:
         want, got = blamed.wanted(row, row.labels[0]), blamed.component(row)
         if want != got:
             because = blamed.causes[row.key].because if row.key in blamed.causes else "no point lost"
-            yield f"{row.half} {row.system} {row.id}: {row.question}\n    {want} ({row.labels[0].reason}) / {got}: {because}"
+            yield f"{row.half} {row.system} {row.id}: {row.question}"
+            yield f"    {want} ({row.labels[0].reason}) / {got}: {because}"
 
 
 def evouna() -> None:
@@ -208,22 +234,72 @@ def evouna() -> None:
     rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sheet = [
-            {"id": row["id"], **{key: row[key] for key in ("question", "reference", "answer", "system")}}
-            for row in rows
-        ]
-        (folder / "sheet.jsonl").write_text("".join(json.dumps(row) + "\n" for row in sheet))
-        lead = ragstone.judge(folder / "sheet.jsonl", [SECOND], folder=folder / "run")
-        del lead
-        blame = ragstone.blame(folder / "run", second=LEAD)
-        causes = {row.question_id: row for of in read_causes(folder / "run").values() for row in of}
-        del blame
+        for file, keys in (("questions", ("id", "question", "reference")), ("sheet", ("id", "answer"))):
+            lines = (json.dumps({key: row[key] for key in keys}) for row in rows)
+            (folder / f"{file}.jsonl").write_text("\n".join(lines))
+        (folder / "ragstone.toml").write_text(TOML_EVOUNA)
+        settings = ragstone.load_settings(folder / "ragstone.toml")
+        ragstone.run(settings)
+        ragstone.blame(folder / "runs" / "evouna", settings=settings)
+        read = read_causes(folder / "runs" / "evouna")
+        lost = {
+            row.question_id
+            for row in read_rows(folder / "runs" / "evouna" / "judgements.jsonl", Judgement)
+            if row.judge == SECOND and row.score == 0
+        }
     right = {row["id"]: bool(row["human_label"]) for row in rows}
-    print(causes and Counter((right[name], row.component) for name, row in causes.items()))
+    for told, words in ((True, "give"), (False, "take, too")):
+        names = [name for name in lost if right[name] is told]
+        n = sum(any(cause.component == "judge" for cause in read.get(name, [])) for name in names)
+        print(
+            f"EVOUNA, points that {SECOND} takes and people {words}: "
+            f"with `match` as second opinion the judge is blamed for {n} of {len(names)}"
+        )
+
+
+class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A failed run of an agent. category: of AgentRx, what its root cause is."""
+
+    id: str
+    category: str
+    steps: list[Step]
+    expected_steps: list[dict[str, Any]]
+
+
+OF_CATEGORY = {
+    "System Failure": "tools",
+    "Underspecified User Intent": "the user",
+    "Intent Not Supported": "the user",
+}  # all others: the agent, which is model + prompt
+
+
+def agents() -> None:
+    """Print which component the steps of an agent name, by what people say."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for line in AGENTS.read_bytes().splitlines():
+        row = msgspec.json.decode(line, type=AgentRow)
+        answer = Answer(
+            question_id=row.id,
+            system="agent",
+            answer="",
+            steps=row.steps,
+            metadata={"expected_steps": row.expected_steps},
+        )
+        facts = PointFacts(
+            point=CountedPoint(question_id=row.id, lost=True),
+            answer=KnownAnswer(text=""),
+            steps=read_steps(answer),
+        )
+        pairs[OF_CATEGORY.get(row.category, "model + prompt"), find_cause(facts, "agent").component] += 1
+    n, hits = sum(pairs.values()), sum(n for (want, got), n in pairs.items() if want == got)
+    low, high = wilson_interval(hits, n)
+    print(f"AgentRx, component: {hits / n:.1%}  ({low:.0%} to {high:.0%})  {hits} of {n}")
+    for (want, got), count in sorted(pairs.items()):
+        print(f"  people: {want}, blame: {got}: {count}")
 
 
 def ragtruth() -> None:
-    """Print how often what people mark as not in the contexts is seen to be, by `grounding` as blame asks it."""
+    """Print how often answers with marked spans, and others, are called unsupported by `grounding`."""
     path = SHARED / "ragtruth" / "qa.jsonl"
     if not path.is_file():
         print(f"RAGTruth: skipped, {path} is missing")
@@ -232,7 +308,7 @@ def ragtruth() -> None:
     of = {told: [row for row in rows if bool(row["human_label"]) is told] for told in (False, True)}
     seen = {told: sum(grounding(row["answer"], row["context"]) < 0.5 for row in of[told]) for told in of}
     print(
-        f"RAGTruth, {len(rows)} answers: not supported, of {len(of[False])} with a marked span {seen[False]}, "
+        f"RAGTruth, {len(rows)} answers: unsupported, of {len(of[False])} with a marked span {seen[False]}, "
         f"of {len(of[True])} without {seen[True]}"
     )
 
@@ -243,14 +319,18 @@ def main() -> None:
     twice = [row for row in rows if len(row.labels) > 1]
     print(f"{len(rows)} rows: {dict(Counter(row.system for row in rows))}\n{PUBLISHED}")
     if twice:
-        same = [row.labels[0].right == row.labels[1].right and row.labels[0].stage == row.labels[1].stage for row in twice]
+        same = [
+            row.labels[0].right == row.labels[1].right and row.labels[0].stage == row.labels[1].stage
+            for row in twice
+        ]
         print(f"the annotator with itself: {share(same, twice)}")
     for half in ("development", "held-out"):
         print(half)
         show([row for row in rows if row.half == half], blamed)
     if "-v" in sys.argv:
         print(*differing(rows, blamed), sep="\n")
-    pass
+    agents()
+    evouna()
     ragtruth()
 
 

@@ -14,21 +14,21 @@ A year is 365 days of 90 judged exchanges, 55 on weekend days: questions, passag
   every day has an effect of its own on what is wrong (SD 2 points).
 
 In a quiet year nothing else happens. Else one mode of six (see benchmarks/modes.py) begins on day 100 with a
-share of 3, 5 or 10 % of the answers; the judge calls 90 % of these wrong. There is a look every week, after 14 days of
-baseline. A mode is found by the look that names a sign of which at least half of the wrong answers since day
-100 are planted.
+share of 3, 5 or 10 % of the answers; the judge calls 90 % of these wrong. There is a look every week, after
+14 days of baseline. A mode is found by the look that names a sign of which at least half of the wrong
+answers of the weeks looked at are planted. Printed are also how many looks of quiet years had a p-value below
+some levels, for the levels that the looks spend are much smaller than these years could show.
 """
 
 import random
 import sys
 import time
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from functools import cache
 from itertools import accumulate
 from math import exp, pi, sin
-from typing import Any
 
 import msgspec
 from benchmarks.modes import CAUGHT, WAYS, pool
@@ -45,16 +45,27 @@ ALPHA = 0.05 * (1 - ON_USE) * ON_NEW_MODES / 2  # of the first set of modes, as 
 WEEKDAY, WEEKEND = 90, 55
 ALWAYS = {"refusals": 0.02, "another question's answer": 0.02, "cut off": 0.02}
 BASE_WRONG = 0.08
-QUIET, EACH = 10, 2  # years; of each planted mode and share
+QUIET, EACH = 6, 1  # years; of each planted mode and share
 SHARES = (0.03, 0.05, 0.1)
 
 
+MEASURED: list[dict[int, float | None]] = []
+
+
 def measure_once() -> None:
-    """Have each answer measured once: the looks of a year read the same ones again and again."""
+    """Have each answer measured once: the looks of a year read the same ones again and again.
+
+    Answers are told apart by their ids, so that of another year nothing may be remembered: see MEASURED.
+    """
     for name, measured in PROPERTIES.items():
         known: dict[int, float | None] = {}
+        MEASURED.append(known)
 
-        def of(row: Answer, name: str = name, known: dict[int, float | None] = known, first: Any = measured.of) -> float | None:
+        def of(
+            row: Answer,
+            known: dict[int, float | None] = known,
+            first: Callable[[Answer], float | None] = measured.of,
+        ) -> float | None:
             if id(row) not in known:
                 known[id(row)] = first(row)
             return known[id(row)]
@@ -96,6 +107,8 @@ def _hardness(row: Answer, seed: int) -> float:
 
 def year(seed: int, mode: str | None = None, share: float = 0.0) -> Year:
     """Return a year. mode: begins on day PLANTED with that share of the answers."""
+    for measured in MEASURED:
+        measured.clear()
     rng = random.Random(seed)
     known = list(questions())
     rng.shuffle(known)
@@ -111,8 +124,7 @@ def year(seed: int, mode: str | None = None, share: float = 0.0) -> Year:
         if day % 7 == 0:  # the season of each document, up to ten times as often at its peak
             weights = list(
                 accumulate(
-                    weight
-                    * exp(1.15 * sin(2 * pi * (day / DAYS + phases[str(row.contexts[0].document_id)])))
+                    weight * exp(1.15 * sin(2 * pi * (day / DAYS + phases[str(row.contexts[0].document_id)])))
                     for weight, row in zip(zipf, known, strict=True)
                     if row.contexts
                 )
@@ -134,7 +146,9 @@ def year(seed: int, mode: str | None = None, share: float = 0.0) -> Year:
                 is_new = changed is not None
                 answer, chance = (changed, CAUGHT) if changed else (answer, chance)
             for way, often in ALWAYS.items():
-                changed = None if is_new or way == mode or rng.random() >= often else WAYS[way](row, rng, known)
+                changed = (
+                    None if is_new or way == mode or rng.random() >= often else WAYS[way](row, rng, known)
+                )
                 if changed:
                     answer, chance = changed, CAUGHT
                     break
@@ -195,16 +209,20 @@ def main(quick: bool) -> None:
     began = time.perf_counter()
     measure_once()
     n = 2 if quick else QUIET
-    quiet = [watched(year(seed)) for seed in range(n)]
+    quiet = []
+    for seed in range(n):
+        quiet.append(watched(year(seed)))
+        print(f"quiet year {seed}: {quiet[-1].false or 'none'}", file=sys.stderr, flush=True)
     wrong = sum(bool(of_year.false) for of_year in quiet)
     low, high = wilson_interval(wrong, n)
     looks = [p for of_year in quiet for p in of_year.p]
     print(
-        f"quiet years with a false new mode: {wrong} of {n} ({100 * low:.1f} to {100 * high:.1f} %; promised: "
-        f"at most {100 * ALPHA:.2f} %, and 5 % with all other alarms)"
+        f"quiet years with a false new mode: {wrong} of {n} ({100 * low:.1f} to {100 * high:.1f} %; "
+        f"promised: at most {100 * ALPHA:.2f} %, and 5 % with all other alarms)"
     )
     for level in (0.05, 0.01, 0.001):
-        print(f"looks with p ≤ {level:g}: {sum(p <= level for p in looks)} of {len(looks)} ({100 * sum(p <= level for p in looks) / len(looks):.2f} %)")
+        below = sum(p <= level for p in looks)
+        print(f"looks with p ≤ {level:g}: {below} of {len(looks)} ({100 * below / len(looks):.2f} %)")
     print(f"\n{'mode':28} {'share':>6} {'found':>8} {'days after it began':>22} {'false':>6}")
     for mode in WAYS:
         for share in SHARES[1:2] if quick else SHARES:

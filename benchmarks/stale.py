@@ -5,7 +5,8 @@ whole sentence, half a short answer. Then one edit is made to the documents for 
 one corpus: six that move evidence and change nothing of it, four that make it wrong. Printed are, by kind:
 evidence found again at exactly the place where it went (marks that no reader of the documents sees tell
 where), questions named stale, false alarms on questions of edited documents whose own paragraph nobody
-touched, and, after a run in which every answer is wrong and was made from another document, what `ragstone blame` charges to the retriever.
+touched, and, after a run in which every answer is wrong and was made from another document, what
+`ragstone blame` charges to the retriever.
 Needs the development data.
 """
 
@@ -13,12 +14,10 @@ import argparse
 import json
 import random
 import re
-import sys
 import tempfile
 import textwrap
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -28,7 +27,6 @@ from ragstone.features.blame.blaming import blame
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
-from ragstone.kernel.dataset._spans import STALE
 from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.records import Answer, Context, Document, Evidence, Question
 from ragstone.kernel.runs.blamed import read_causes
@@ -53,6 +51,8 @@ DENIALS = {
     "ar": (r" (كان|كانت|يكون|تم) ", r" لم \1 "),
 }
 UNSPACED = ("zh", "th")
+INSERTED = {"zh": "本节最近更新过。", "th": "ส่วนนี้เพิ่งได้รับการปรับปรุง "}
+SHARES = {"squad2": 0.4, "xquad": 0.4, "phoenix": 0.2}
 
 
 class Planted(msgspec.Struct, kw_only=True):
@@ -89,7 +89,9 @@ def read_pack(name: str) -> tuple[dict[str, list[str]], list[Planted]]:
         text = articles[article][paragraph]
         if text.count(reference) != 1:
             continue
-        question = Question(id=f"{name}:{row['id']}", question=row["question"], reference=reference, lang=lang)
+        question = Question(
+            id=f"{name}:{row['id']}", question=row["question"], reference=reference, lang=lang
+        )
         one = planted_at(question, article, paragraph, text, text.index(reference), lang)
         if one is not None:
             planted.append(one)
@@ -97,7 +99,7 @@ def read_pack(name: str) -> tuple[dict[str, list[str]], list[Planted]]:
 
 
 def read_guides() -> tuple[dict[str, list[str]], list[Planted]]:
-    """Return the Phoenix guides as paragraphs, with a question for some sentences that say something in code."""
+    """Return the Phoenix guides as paragraphs, with a question for some sentences with code in them."""
     articles: dict[str, list[str]] = {}
     planted = []
     for path in sorted((DATA / "phoenix_docs" / "guides").rglob("*.md")):
@@ -146,8 +148,8 @@ def with_evidence(one: Planted, articles: dict[str, list[str]], whole: bool) -> 
     return msgspec.structs.replace(one.question, evidence=[span])
 
 
-def edit(kind: str, one: Planted, text: str, span: tuple[int, int], draw: random.Random, other: str) -> str | None:
-    """Return a paragraph with its evidence between marks after an edit; None where it cannot be made."""
+def harm(kind: str, one: Planted, text: str, draw: random.Random, other: str) -> str | None:
+    """Return a paragraph that says something else now; None where it cannot be made to."""
     a, b = one.sentence
     reference = text[one.start : one.end]
     if kind == "number":
@@ -159,28 +161,32 @@ def edit(kind: str, one: Planted, text: str, span: tuple[int, int], draw: random
         return text[: one.start + digits.start()] + new + text[one.start + digits.end() :]
     if kind == "negated":
         pattern, by = DENIALS[one.lang]
-        found = re.sub(pattern, by, text[a:b], count=1)
-        return None if found == text[a:b] else text[:a] + found + text[b:]
+        denied = re.sub(pattern, by, text[a:b], count=1)
+        return None if denied == text[a:b] else text[:a] + denied + text[b:]
     if kind == "replaced":
-        if other.casefold() == reference.casefold() or not reference.strip():
-            return None
-        return text[: one.start] + other + text[one.end :]
+        return (
+            None if other.casefold() == reference.casefold() else text[: one.start] + other + text[one.end :]
+        )
+    return text
+
+
+def move(kind: str, one: Planted, text: str, span: tuple[int, int]) -> str | None:
+    """Return a paragraph with its evidence between marks after a harmless edit; None without one."""
+    a, b = one.sentence
     marked = text[: span[0]] + OPEN + text[span[0] : span[1]] + CLOSE + text[span[1] :]
     if kind == "inserted before":
-        first = sentence_spans(text, one.lang)[0]
-        new = {"zh": "本节最近更新过。", "th": "ส่วนนี้เพิ่งได้รับการปรับปรุง "}.get(one.lang, "This section has been revised. ")
-        return new + marked if a == first[0] else marked[:a] + new + marked[a:]
+        new = INSERTED.get(one.lang, "This section has been revised. ")
+        return marked[:a] + new + marked[a:]
     if kind == "wrapped":
         if one.lang in UNSPACED:
             return None
         return "\n".join(textwrap.wrap(marked, 60, break_long_words=False, break_on_hyphens=False))
     if kind == "split":
-        spans = sentence_spans(text, one.lang)
-        if len(spans) < 2:
+        if len(sentence_spans(text, one.lang)) < 2:
             return None
         # Before or behind the sentence of the evidence.
         if b < len(text.rstrip()):
-            at = b + (len(OPEN) + len(CLOSE))
+            at = b + len(OPEN) + len(CLOSE)
             return marked[:at] + GAP + marked[at:].lstrip()
         return marked[:a] + GAP + marked[a:]
     return marked
@@ -203,7 +209,11 @@ def slip(one: Planted, text: str, draw: random.Random) -> str | None:
 
 
 class Corpus(msgspec.Struct, kw_only=True):
-    """Documents before and after, questions, and what was done: question id -> kind."""
+    """Documents before and after, and questions.
+
+    kinds: question id -> the edit that was made for it. untouched: questions of edited articles whose own
+    paragraph nobody edited. marks: question id -> where its evidence is after a harmless edit.
+    """
 
     before: list[Document]
     after: list[Document]
@@ -211,7 +221,89 @@ class Corpus(msgspec.Struct, kw_only=True):
     kinds: dict[str, str]
     untouched: set[str]
     marks: dict[str, tuple[str, int, int]]
-    lang: dict[str, str]
+
+
+class Edit(msgspec.Struct, kw_only=True):
+    """An edit of a paragraph, for one question. whole: its evidence is the sentence, else the reference."""
+
+    one: Planted
+    kind: str
+    whole: bool
+    old: str
+    new: str
+
+
+def draw_edits(
+    articles: dict[str, list[str]], planted: dict[str, list[Planted]], n_edits: int, draw: random.Random
+) -> list[Edit]:
+    """Return edits, each in a paragraph of its own, of all kinds alike."""
+    edits: list[Edit] = []
+    taken: set[tuple[str, int]] = set()
+    renamed: set[str] = set()
+    for name, of_pack in SHARES.items():
+        for n in range(round(of_pack * n_edits)):
+            kind = [*HARMLESS, *HARMFUL][n % 10]
+            for one in planted[name]:
+                if (one.article, one.paragraph) in taken or (kind == "renamed" and one.article in renamed):
+                    continue
+                whole = len(edits) % 2 == 0
+                text = articles[one.article][one.paragraph]
+                other = str(draw.choice(planted[name]).question.reference)
+                span = one.sentence if whole else (one.start, one.end)
+                new = harm(kind, one, text, draw, other) if kind in HARMFUL else move(kind, one, text, span)
+                old = slip(one, text, draw) if kind == "typo" else text
+                if new is None or old is None or (kind == "moved" and len(articles[one.article]) < 3):
+                    continue
+                taken.add((one.article, one.paragraph))
+                renamed |= {one.article} if kind == "renamed" else set()
+                edits.append(Edit(one=one, kind=kind, whole=whole, old=old, new=new))
+                break
+    return edits
+
+
+def edited(articles: dict[str, list[str]], edits: list[Edit], draw: random.Random) -> dict[str, str]:
+    """Return the documents after the edits, with marks: OPEN, the question's id, OPEN, evidence, CLOSE."""
+    changes = {(edit.one.article, edit.one.paragraph): edit for edit in edits}
+    renamed = {edit.one.article for edit in edits if edit.kind == "renamed"}
+    documents = {}
+    for name, parts in articles.items():
+        pieces: list[str] = []
+        held: list[str] = []
+        split_off: list[str] = []
+        for at, text in enumerate(parts):
+            edit = changes.get((name, at))
+            if edit is None:
+                pieces.append(text)
+                continue
+            tagged = edit.new.replace(OPEN, f"{OPEN}{edit.one.question.id}{OPEN}")
+            if edit.kind == "moved":
+                held.append(tagged)
+            elif edit.kind == "split" and at % 2:
+                split_off.append(tagged)
+            elif edit.kind != "deleted":
+                pieces.append(tagged)
+        for text in held:
+            pieces.insert(draw.randrange(len(pieces) + 1), text)
+        title = f"{name} (renamed)" if name in renamed else name
+        documents[title] = GAP.join(pieces)
+        if split_off:
+            documents[f"{title}, part 2"] = GAP.join(split_off)
+    return documents
+
+
+def without_marks(documents: dict[str, str]) -> tuple[list[Document], dict[str, tuple[str, int, int]]]:
+    """Return the documents, and question id -> where the marks were: document, start, end."""
+    marks: dict[str, tuple[str, int, int]] = {}
+    clean: list[Document] = []
+    for name, text in documents.items():
+        plain, at = "", 0
+        for match in re.finditer(f"{OPEN}([^{OPEN}]*){OPEN}([^{CLOSE}]*){CLOSE}", text):
+            plain += text[at : match.start()]
+            marks[match[1]] = (name, len(plain), len(plain) + len(match[2]))
+            plain += match[2]
+            at = match.end()
+        clean.append(Document(id=name, text=plain + text[at:]))
+    return clean, marks
 
 
 def plant(seed: int, n_edits: int) -> Corpus:
@@ -219,105 +311,36 @@ def plant(seed: int, n_edits: int) -> Corpus:
     draw = random.Random(seed)
     articles: dict[str, list[str]] = {}
     planted: dict[str, list[Planted]] = {}
-    for name in ("squad2", "xquad", "phoenix"):
+    for name in SHARES:
         texts, questions = read_guides() if name == "phoenix" else read_pack(name)
         articles |= texts
         planted[name] = draw.sample(questions, len(questions))
-    shares = {"squad2": 0.4, "xquad": 0.4, "phoenix": 0.2}
-    taken: set[tuple[str, int]] = set()
-    renamed: set[str] = set()
-    done: list[tuple[Planted, str, bool, str]] = []
+    edits = draw_edits(articles, planted, n_edits, draw)
     before = {name: list(parts) for name, parts in articles.items()}
-    for name, share in shares.items():
-        kinds = [*HARMLESS, *HARMFUL] * 1000
-        wanted = round(share * n_edits)
-        for kind in kinds[:wanted]:
-            for one in planted[name]:
-                if (one.article, one.paragraph) in taken or (kind == "renamed" and one.article in renamed):
-                    continue
-                whole = len(done) % 2 == 0
-                text = before[one.article][one.paragraph]
-                other = str(draw.choice(planted[name]).question.reference)
-                span = one.sentence if whole else (one.start, one.end)
-                made = edit(kind, one, text, span, draw, other)
-                old = slip(one, text, draw) if kind == "typo" else text
-                if made is None or old is None or one.end > one.sentence[1]:
-                    continue
-                if kind == "moved" and len(articles[one.article]) < 3:
-                    continue
-                before[one.article][one.paragraph] = old
-                if kind == "renamed":
-                    renamed.add(one.article)
-                taken.add((one.article, one.paragraph))
-                done.append((one, kind, whole, made))
-                break
-    questions, kinds_of, untouched, lang = [], {}, set(), {}
-    targets = {one.question.id: (one, kind, whole, made) for one, kind, whole, made in done}
-    texts = {name: GAP.join(parts) for name, parts in before.items()}
-    edited = {one.article for one, *_ in done}
+    for edit in edits:
+        before[edit.one.article][edit.one.paragraph] = edit.old
+    whole_texts = {name: GAP.join(parts) for name, parts in before.items()}
+    after, marks = without_marks(edited(articles, edits, draw))
+    of_question = {edit.one.question.id: edit for edit in edits}
+    touched = {(edit.one.article, edit.one.paragraph) for edit in edits}
+    in_edited = {edit.one.article for edit in edits}
+    asked: list[Question] = []
+    untouched = set()
     for of_pack in planted.values():
         for n, one in enumerate(of_pack):
-            target = targets.get(one.question.id)
-            beside = (one.article, one.paragraph) in taken
-            if one.article not in edited or (beside and target is None):
+            target = of_question.get(one.question.id)
+            if one.article not in in_edited or (target is None and (one.article, one.paragraph) in touched):
                 continue
-            whole = target[2] if target else n % 2 == 0
-            question = remember_sources(with_evidence(one, before, whole), texts)
-            questions.append(question)
-            lang[question.id] = one.lang
-            if target:
-                kinds_of[question.id] = target[1]
-            else:
-                untouched.add(question.id)
-    after: dict[str, list[tuple[str, str]]] = {
-        name: [(f"{name}/{at}", text) for at, text in enumerate(parts)] for name, parts in before.items()
-    }
-    marks_of: dict[str, str] = {}
-    documents_after: dict[str, str] = {}
-    changes: dict[str, dict[int, tuple[str, str, str]]] = defaultdict(dict)
-    for one, kind, _, made in done:
-        changes[one.article][one.paragraph] = (kind, made, one.question.id)
-    for name, parts in after.items():
-        pieces: list[str] = []
-        held: list[str] = []
-        split_off: list[str] = []
-        for at, (_, text) in enumerate(parts):
-            kind, made, question_id = changes[name].get(at, ("", text, ""))
-            tagged = made.replace(OPEN, f"{OPEN}{question_id}{OPEN}")
-            if kind == "deleted":
-                continue
-            if kind == "moved":
-                held.append(tagged)
-            elif kind == "split" and at % 2:
-                split_off.append(tagged)
-            else:
-                pieces.append(tagged)
-        for text in held:
-            pieces.insert(draw.randrange(len(pieces) + 1), text)
-        title = f"{name} (renamed)" if name in renamed else name
-        documents_after[title] = GAP.join(pieces)
-        if split_off:
-            documents_after[f"{title}, part 2"] = GAP.join(split_off)
-    marks: dict[str, tuple[str, int, int]] = {}
-    clean: list[Document] = []
-    for name, text in documents_after.items():
-        plain, at = "", 0
-        for match in re.finditer(f"{OPEN}([^{OPEN}]*){OPEN}([^{CLOSE}]*){CLOSE}", text):
-            plain += text[at : match.start()]
-            marks[match[1]] = (name, len(plain), len(plain) + len(match[2]))
-            plain += match[2]
-            at = match.end()
-        plain += text[at:]
-        clean.append(Document(id=name, text=plain))
-    del marks_of
+            question = with_evidence(one, before, target.whole if target else n % 2 == 0)
+            asked.append(remember_sources(question, whole_texts))
+            untouched |= set() if target else {question.id}
     return Corpus(
-        before=[Document(id=name, text=text) for name, text in texts.items()],
-        after=clean,
-        questions=questions,
-        kinds=kinds_of,
+        before=[Document(id=name, text=text) for name, text in whole_texts.items()],
+        after=after,
+        questions=asked,
+        kinds={name: edit.kind for name, edit in of_question.items()},
         untouched=untouched,
         marks=marks,
-        lang=lang,
     )
 
 
@@ -338,22 +361,29 @@ def show_checked(corpus: Corpus, *, verbose: bool, bare: bool) -> None:
     n_found, n_stale, of = Counter[str](), Counter[str](), Counter(corpus.kinds.values())
     for name, kind in corpus.kinds.items():
         state, span = checked.states[name], (rows[name].evidence or [])[0]
-        n_stale[kind] += state in STALE
+        is_stale = name in checked.stale
+        n_stale[kind] += is_stale
         right = corpus.marks.get(name) == (span.document_id, span.start, span.end)
-        n_found[kind] += kind in HARMLESS and state not in STALE and right
-        if verbose and (state in STALE) != (kind in HARMFUL) or (verbose and kind in HARMLESS and not right):
+        n_found[kind] += kind in HARMLESS and not is_stale and right
+        wrong = is_stale != (kind in HARMFUL) or (kind in HARMLESS and not right)
+        if verbose and wrong:
             print(kind, name, state, checked.because.get(name), span, corpus.marks.get(name))
-    print(f"{len(corpus.kinds)} edits, {len(corpus.questions):,} questions, {len(corpus.after)} documents; {took:.1f} s")
+    print(
+        f"{len(corpus.kinds)} edits, {len(corpus.questions):,} questions, {len(corpus.after)} documents; "
+        f"{took:.1f} s"
+    )
     for kind in HARMLESS:
         print(f"  {kind:16} found again {share(n_found[kind], of[kind])}; stale {n_stale[kind]}")
     for kind in HARMFUL:
         print(f"  {kind:16} named stale {share(n_stale[kind], of[kind])}")
-    print(f"all moved evidence found again at its place: {share(n_found.total(), sum(of[k] for k in HARMLESS))}")
+    print(
+        f"all moved evidence found again at its place: {share(n_found.total(), sum(of[k] for k in HARMLESS))}"
+    )
     harmful = sum(of[kind] for kind in HARMFUL)
     print(f"all that matters named stale:                {share(sum(n_stale[k] for k in HARMFUL), harmful)}")
     # Nothing is known of evidence but its document: that a renamed one is not there is no false alarm.
     allowed = ("document gone",) if bare else ()
-    alarms = [n for n in corpus.untouched if checked.states[n] in STALE and checked.states[n] not in allowed]
+    alarms = [n for n in corpus.untouched if n in checked.stale and checked.stale[n] not in allowed]
     if verbose:
         for name in alarms:
             print("false alarm", name, checked.because[name])
@@ -361,7 +391,7 @@ def show_checked(corpus: Corpus, *, verbose: bool, bare: bool) -> None:
 
 
 def show_blame(corpus: Corpus, folder: Path) -> None:
-    """Run on the documents of after, every answer wrong, and print whom blame charges with stale questions."""
+    """Run on the edited documents, every answer wrong; print whom blame charges with stale questions."""
     asked = [question for question in corpus.questions if question.id in corpus.kinds]
     write_rows(folder / "questions.jsonl", asked, Question)
     write_rows(folder / "documents.jsonl", corpus.after, Document)
@@ -400,7 +430,9 @@ def main() -> None:
     corpus = plant(options.seed, options.edits)
     if options.bare:
         corpus.questions = [
-            msgspec.structs.replace(question, metadata={k: v for k, v in (question.metadata or {}).items() if k != SOURCES})
+            msgspec.structs.replace(
+                question, metadata={k: v for k, v in (question.metadata or {}).items() if k != SOURCES}
+            )
             for question in corpus.questions
         ]
     show_checked(corpus, verbose=options.verbose, bare=options.bare)
@@ -410,4 +442,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,11 +2,12 @@
 
     python -m benchmarks.what_if [DRAWS] [RUNS]
 
-A world of questions, three of which share a document: a retriever that misses, a model that ignores or misreads
-passages, and more so the more of them it is given, a judge that errs, wrong references. Each draw has 150
-questions, 50 right answers asked again, and 60 labelled by people. A change is made to the whole world (a million
-questions): how often does the 95 % interval of its price hold what the change brings there? Then whole runs of 120
-questions through the door, with a scripted endpoint. Some 2 minutes on one core, and 3 s a run.
+A world of questions, three of which share a document: a retriever that misses, a model that ignores or
+misreads passages, and more so the more of them it is given, a judge that errs, wrong references. Each draw
+has 150 questions, 50 right answers asked again, and 60 labelled by people. A change is made to the whole
+world (a million questions): how often does the 95 % interval of its price hold what the change brings there?
+Then whole runs of 120 questions through the door, with a scripted endpoint. Some 2 minutes on one core, and 3
+s a run.
 """
 
 import sys
@@ -24,15 +25,19 @@ from tests.support.planted_run import plant_run
 
 import ragstone
 from ragstone.features.blame._causes import KnownAnswer, PointFacts
-from ragstone.features.blame._desk import Again
+from ragstone.features.blame._desk import ChangedAnswers
 from ragstone.features.blame._points import CountedPoint, Points
-from ragstone.features.blame._what_if import Replies, prices
-from ragstone.kernel.runs.causes import Change, NetPoints, Price
+from ragstone.features.blame._what_if import PricingSample, prices
+from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemChange
 
 DRAWS, RUNS, QUESTIONS, SAMPLE, LABELS, WORLD, OF_A_RUN = 400, 20, 150, 50, 60, 1_000_000, 120
 PER_DOCUMENT, ALIKE = 3, 0.3  # questions of a document; how often they share its fate
-WRONG, TRUE, REFUSED = 0, 1, 2  # what an answer may say; a wrong one from the passages, or from memory, is one
-ASKED: tuple[Change, ...] = (
+WRONG, TRUE, REFUSED = (
+    0,
+    1,
+    2,
+)  # what an answer may say; a wrong one from the passages, or from memory, is one
+ASKED: tuple[SystemChange, ...] = (
     "right documents",
     "right document first",
     "other model",
@@ -42,14 +47,15 @@ Flags = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 class World(msgspec.Struct, frozen=True):
-    """n questions of an application. found: the document is among the contexts. now, changed: what is right as
-    the judge says it; truly_now, truly: as people say it."""
+    """Questions of an application. found: the document is among the contexts. now, changed: what is right by
+    the judge; truly_now, truly: by people.
+    """
 
     found: Flags
     now: Flags
-    changed: Mapping[Change, Flags]
+    changed: Mapping[SystemChange, Flags]
     truly_now: Flags
-    truly: Mapping[Change, Flags]
+    truly: Mapping[SystemChange, Flags]
 
 
 def world(rates: Rates, n: int, rng: np.random.Generator, *, other: Rates, harsher: float = 1.0) -> World:
@@ -66,7 +72,11 @@ def world(rates: Rates, n: int, rng: np.random.Generator, *, other: Rates, harsh
         fate = np.repeat(rng.random(-(-n // PER_DOCUMENT)), PER_DOCUMENT)[:n]
         return np.where(rng.random(n) < ALIKE, fate, own) < rate
 
-    found, known, wrong = ~happens(rates.missed, True), happens(rates.known), happens(rates.wrong_reference, True)
+    found, known, wrong = (
+        ~happens(rates.missed, True),
+        happens(rates.known),
+        happens(rates.wrong_reference, True),
+    )
     of_model = {
         name: (happens(of.ignores), rng.random(n), rng.random(n), of.misreads, of.gives_up)
         for name, of in (("own", rates), ("other", other))
@@ -104,7 +114,7 @@ def world(rates: Rates, n: int, rng: np.random.Generator, *, other: Rates, harsh
     )
 
 
-def drawn_prices(draw: World, rng: np.random.Generator) -> list[Price]:
+def drawn_prices(draw: World, rng: np.random.Generator) -> list[ChangePrice]:
     """Return the prices that blame gives of these questions, from lost points and a sample of the others."""
     n = len(draw.now)
     labelled = {*rng.permutation(n)[:LABELS].tolist()}
@@ -118,10 +128,10 @@ def drawn_prices(draw: World, rng: np.random.Generator) -> list[Price]:
     ]
     lost, right = np.flatnonzero(~draw.now), rng.permutation(np.flatnonzero(draw.now))[:SAMPLE]
     few = rng.permutation(lost)[:SAMPLE]
-    changes: dict[Change, Again] = {}
+    changes: dict[SystemChange, ChangedAnswers] = {}
     for change in ASKED:
         asked = [*(lost if change == "right documents" else few), *right]
-        changes[change] = Again(
+        changes[change] = ChangedAnswers(
             wanted=[str(at) for at in asked], right={str(at): bool(draw.changed[change][at]) for at in asked}
         )
     facts = [
@@ -129,7 +139,7 @@ def drawn_prices(draw: World, rng: np.random.Generator) -> list[Price]:
         for at in lost
     ]
     names = [point.question_id for point in points]
-    replies = Replies(
+    replies = PricingSample(
         points=points, named={*names}, retrieved={name: [] for name in names}, changes=changes
     )
     clusters = {str(at): f"d{at // PER_DOCUMENT}" for at in range(n)}
@@ -148,35 +158,39 @@ def show(title: str, rates: Rates, n_draws: int, *, harsher: float = 1.0) -> Non
     whole = world(rates, WORLD, rng, other=other, harsher=harsher)
     truth = {change: float(whole.changed[change].mean() - whole.now.mean()) for change in ASKED}
     truly = {change: float(whole.truly[change].mean() - whole.truly_now.mean()) for change in ASKED}
-    bounds: dict[str, float] = {
+    bounds: dict[SystemChange, float] = {
         "contexts read": float((~whole.now & whole.found).mean()),
         "right documents, all read": float((~whole.now).mean()),
     }
-    found: dict[str, list[tuple[bool, float]]] = defaultdict(list)
-    people: dict[str, list[tuple[bool, float]]] = defaultdict(list)
-    values: dict[str, list[float]] = defaultdict(list)
+    found: dict[SystemChange, list[tuple[bool, float]]] = defaultdict(list)
+    people: dict[SystemChange, list[tuple[bool, float]]] = defaultdict(list)
+    values: dict[SystemChange, list[float]] = defaultdict(list)
     for _ in range(n_draws):
         for price in drawn_prices(world(rates, QUESTIONS, rng, other=other, harsher=harsher), rng):
             if price.change == "second opinion":
                 continue
-            expected = (truth if price.basis == "measured" else bounds)[price.change]  # type: ignore[index]
+            expected = (truth if price.basis == "measured" else bounds)[price.change]
             found[price.change].append(holds(price.points, expected))
             values[price.change].append(price.points.value)
             if price.people:
                 people[price.change].append(holds(price.people, truly[price.change]))
     print(f"{title}: {whole.now.mean():.0%} right by the judge, {whole.truly_now.mean():.0%} by people")
     for change, rows in found.items():
-        expected = truth.get(change, bounds.get(change, 0.0))  # type: ignore[call-overload]
+        expected = truth.get(change, bounds.get(change, 0.0))
         line = f"  {change:29} {100 * expected:+5.1f}  mean {100 * fmean(values[change]):+5.1f}  "
-        line += f"holds {fmean(row[0] for row in rows):6.1%}  width {100 * fmean(row[1] for row in rows):4.1f}"
+        line += (
+            f"holds {fmean(row[0] for row in rows):6.1%}  width {100 * fmean(row[1] for row in rows):4.1f}"
+        )
         if people[change]:
             seen = people[change]
-            line += f"   people {100 * truly[change]:+5.1f}  holds {fmean(row[0] for row in seen):6.1%}  "  # type: ignore[index]
+            line += f"   people {100 * truly[change]:+5.1f}  holds {fmean(row[0] for row in seen):6.1%}  "
             line += f"width {100 * fmean(row[1] for row in seen):4.1f}  given in {len(seen) / n_draws:.0%}"
         print(line)
 
 
-def of_runs(rates: Rates, n_runs: int) -> Iterator[tuple[Mapping[Change, Price], Mapping[Change, Price]]]:
+def of_runs(
+    rates: Rates, n_runs: int
+) -> Iterator[tuple[Mapping[SystemChange, ChangePrice], Mapping[SystemChange, ChangePrice]]]:
     """Yield the prices of whole runs through the door: of 20 right answers, and of all questions."""
     with serving() as fake:
         for seed in range(n_runs):
@@ -186,9 +200,7 @@ def of_runs(rates: Rates, n_runs: int) -> Iterator[tuple[Mapping[Change, Price],
                 path = Path(folder) / "runs" / "planted"
                 sampled, whole = (
                     {row.change: row for row in blamed.systems[0].prices}
-                    for blamed in (
-                        ragstone.blame(path, settings=settings, what_if=n) for n in (20, OF_A_RUN)
-                    )
+                    for blamed in (ragstone.blame(path, settings=settings, what_if=n) for n in (20, OF_A_RUN))
                 )
                 yield sampled, whole
 

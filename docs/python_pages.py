@@ -73,7 +73,10 @@ GROUPS = {
             "kernel.dataset",
             "kernel.privacy",
             "read_certificate",
-            *map("features.{}".format, ("build", "sample", "translate", "review", "import_")),
+            *map(
+                "features.{}".format,
+                ("build", "check", "data", "sample", "translate", "review", "import_"),
+            ),
         ),
     ),
     "documents": Group(

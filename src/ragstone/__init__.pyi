@@ -30,6 +30,8 @@ from .features.build.facts import build_facts as build_facts
 from .features.build.fictional import Fiction as Fiction
 from .features.build.fictional import fictionalise as fictionalise
 from .features.build.questions import build_questions as build_questions
+from .features.build.refresh import RefreshedSet as RefreshedSet
+from .features.build.refresh import refresh_questions as refresh_questions
 from .features.check.sets import PartPair as PartPair
 from .features.check.sets import SetCheck as SetCheck
 from .features.check.sets import SetRepeat as SetRepeat
@@ -39,6 +41,8 @@ from .features.compare.comparing import compare as compare
 from .features.compare.several import compare_several as compare_several
 from .features.compare.values import Comparison as Comparison
 from .features.compare.values import SeveralRuns as SeveralRuns
+from .features.data.diffing import SetDiff as SetDiff
+from .features.data.diffing import diff_sets as diff_sets
 from .features.explain.explaining import Explanation as Explanation
 from .features.explain.explaining import explain as explain
 from .features.export.events import send_judgements as send_judgements
@@ -121,6 +125,7 @@ from .kernel.dataset.placing import PlacedEvidence as PlacedEvidence
 from .kernel.dataset.placing import place_evidence as place_evidence
 from .kernel.dataset.placing import remember_sources as remember_sources
 from .kernel.dataset.split import split_questions as split_questions
+from .kernel.dataset.stale import check_evidence as check_evidence
 from .kernel.embedding.opening import open_embedder as open_embedder
 from .kernel.errors import ConfigError as ConfigError
 from .kernel.errors import DataError as DataError

@@ -70,15 +70,9 @@ def test_users_of_one_kind_are_one_persona():
     assert len(distil_personas(log_of(kinds=1)).personas) == 1
 
 
-def test_a_kind_takes_conversations_in_both_halves():
-    rare = [
-        row
-        for row in log_of(300)
-        if int(row["conversation_id"][1:]) % 3 != 2 or row["conversation_id"] < "c12"
-    ]
-    found = distil_personas(rare)
-    assert len(found.personas) == 2
-    assert found.n_other > 0
+def test_users_of_a_rare_language_are_of_no_persona():
+    spanish = {"question": "¿Cuándo debo regar las plantas de maíz en el campo de mi familia?"}
+    assert distil_personas([*log_of(), spanish]).n_other == 1
 
 
 def test_count_is_the_number_of_kinds():
@@ -168,10 +162,10 @@ def test_energy_distance_by_hand():
 
 def test_noise_has_one_kind():
     rng = np.random.default_rng(1)
-    assert [len(kinds_of(rng.normal(size=(300, 6)), None, seed).centres) for seed in range(3)] == [1, 1, 1]
+    assert [len(kinds_of(rng.normal(size=(120, 6)), None, seed).centres) for seed in range(2)] == [1, 1]
 
 
-@pytest.mark.parametrize("rows", [log_of(39), [{"question": "thanks"}] * 99, []])
+@pytest.mark.parametrize("rows", [log_of(19), [{"question": "thanks"}] * 99, []])
 def test_a_short_log_is_an_error(rows, says):
     with pytest.raises(DataError) as caught:
         distil_personas(rows)

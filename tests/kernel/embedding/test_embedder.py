@@ -53,6 +53,20 @@ def test_vectors_as_given_keep_their_length_and_are_stored_beside_the_others(tmp
     np.testing.assert_array_equal(Embedder(model, tmp_path / "v")(["aa"], "passage"), unit)
 
 
+def test_a_model_of_16_bits_gives_what_its_store_holds_in_half_the_room(tmp_path):
+    embed, _ = counting_embedder(tmp_path / "half", half=True)
+    vectors = embed(["a", "bb"], "passage")
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(vectors, counting_embedder(None)[0](["a", "bb"], "passage"), atol=5e-4)
+    again, model = counting_embedder(tmp_path / "half", half=True)
+    assert (again(["a", "bb"], "passage") == vectors).all()
+    assert not model.calls
+    with sqlite3.connect(tmp_path / "half") as database:
+        assert database.execute("SELECT DISTINCT length(vector) FROM vectors").fetchall() == [(3 * 2,)]
+    as_given = Embedder(model_of(Counting(), half=True), tmp_path / "half", as_given=True)
+    assert as_given(["a" * 2049], "passage")[0, 0] == 2049  # which 16 bits do not hold
+
+
 def test_a_second_run_embeds_nothing_and_gives_the_same_bytes(tmp_path):
     store = tmp_path / "new" / "embeddings.sqlite"
     first, _ = counting_embedder(store)

@@ -103,8 +103,8 @@ def test_killed_in_the_middle_and_run_again_gives_the_same_vectors(tmp_path):
         import os
         from ragstone.kernel.embedding import embedder
         store = embedder.store_vectors
-        def store_and_die(*arguments):
-            store(*arguments)
+        def store_and_die(*arguments, **named):
+            store(*arguments, **named)
             os.kill(os.getpid(), {int(signal.SIGKILL)})
         embedder.store_vectors = store_and_die
     """

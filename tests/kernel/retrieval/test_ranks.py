@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from ragstone.kernel.retrieval.ranks import Subset, search_exactly, top_hits_of_rows
+from ragstone.kernel.embedding.model import rounded
+from ragstone.kernel.retrieval import ranks
+from ragstone.kernel.retrieval.ranks import Narrow, Subset, narrowed, search_exactly, top_hits_of_rows
 
 
 def top_hits(scores, k, among=None):
@@ -125,3 +127,26 @@ def test_blocks_change_nothing(monkeypatch):
     at_once = search_exactly(passages, queries, 7)
     monkeypatch.setattr("ragstone.kernel.retrieval.ranks.BLOCK_CELLS", 150)
     assert search_exactly(passages, queries, 7) == at_once
+
+
+def test_passages_in_16_bits_are_found_as_the_same_numbers_in_32_are(monkeypatch):
+    monkeypatch.setattr(ranks, "BLOCK_PASSAGES", 7)  # a last block that is not full
+    generator = np.random.default_rng(0)
+    passages, queries = (generator.normal(size=(n, 64)).astype(np.float32) for n in (40, 5))
+    passages = rounded(passages / np.linalg.norm(passages, axis=1, keepdims=True))
+    passages[3] = 0  # a blank text
+    narrow = narrowed(passages, least=1)
+    assert isinstance(narrow, Narrow)
+    for subset in (None, Subset({}, np.array([1, 3, 5, 30], dtype=np.int64))):
+        wide, same = (search_exactly(index, queries, 4, subset) for index in (passages, narrow))
+        assert [[at for at, _ in hits] for hits in same] == [[at for at, _ in hits] for hits in wide]
+        np.testing.assert_allclose(np.array(same), np.array(wide), atol=2e-6)
+
+
+def test_only_many_numbers_that_16_bits_hold_are_narrowed():
+    generator = np.random.default_rng(0)
+    units = generator.normal(size=(4, 64)).astype(np.float32)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    assert narrowed(units, least=1) is units  # 16 bits would lose some
+    assert isinstance(narrowed(rounded(units), least=256), Narrow)
+    assert isinstance(narrowed(rounded(units), least=257), np.ndarray)

@@ -5,6 +5,7 @@ import msgspec
 from ragstone.features.blame._passages import HeldAnswer
 from ragstone.features.blame._points import CountedPoint
 from ragstone.features.blame._steps import AgentSteps, StepFault, short
+from ragstone.kernel.document.numbers import percent
 from ragstone.kernel.runs.causes import Cause, Caused, Component
 
 
@@ -24,8 +25,8 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one point that is lost, or that judge and second opinion disagree on.
 
     answer: the one that the point is about. relevant: the documents that hold the answer; found: whether one
-    of them was among the contexts. held: whether the contexts have the answer, of a document the part that
-    holds it; None where nobody can tell. gold: the answer of the same model with the relevant passages in hand,
+    of them was among the contexts. held: whether the contexts have the answer, of a document the part with
+    it; None where nobody can tell. gold: the answer of the same model with the relevant passages in hand,
     None where it was not asked. reference: whether these passages support the reference. memory: what the
     model says without any context; same: whether that is what `observed` says. second: whose the second
     opinion is. steps: what an agent did, None where the answer carries no steps.
@@ -66,10 +67,11 @@ class Assigned(msgspec.Struct, frozen=True):
 def find_cause(facts: PointFacts, system: str) -> Caused:
     """Return the cause of a point: the first of these that the facts show.
 
-    An unanswerable question was answered; its evidence is stale; the reference is doubtful; the judge is; an agent's steps explain
-    it; the retriever brought nothing of use; the model refused; it did not use what it had, or went beyond
-    it. That the reference goes before the judge matters where people give a point that a judge takes away
-    because it compares with a wrong reference: then judge and people disagree, and the dataset is the reason.
+    An unanswerable question was answered; its evidence is stale; the reference is doubtful; the judge is; an
+    agent's steps explain it; the retriever brought nothing of use; the model refused; it did not use what it
+    had, or went beyond it. That the reference goes before the judge matters where people give a point that a
+    judge takes away because it compares with a wrong reference: then judge and people disagree, and the
+    dataset is the reason.
     """
     rules = (_unanswerable, _stale, _reference, _judge, _steps, _retrieval, _refusal)
     cause = next((caused for caused in (rule(facts) for rule in rules) if caused), None) or _use(facts)
@@ -245,8 +247,8 @@ def _missing(facts: PointFacts) -> str:
             f"A part of {_documents(facts)} was among the contexts, but not one that contains the reference"
         )
     return (
-        f"A part of {_documents(facts)} was among the contexts, which have {held.in_contexts:.0%} of the "
-        f"reference's words; the whole document has {held.in_document:.0%}"
+        f"A part of {_documents(facts)} was among the contexts, which have {percent(held.in_contexts)} of "
+        f"the reference's words; the whole document has {percent(held.in_document)}"
     )
 
 

@@ -31,7 +31,7 @@ Key = tuple[str, str]
 """An answer: (question id, system)."""
 
 
-class Again(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """Answers that were made again and judged. wanted: their questions; right: those with a verdict.
 
     cost_usd: of answers and judgements; None where a price is unknown.
@@ -70,7 +70,8 @@ class BlameCoordinator:
     ) -> dict[Key, bool]:
         """Return whether a judge gives each answer its point; one that has no score is not in it.
 
-        What the run's judgements say, and those made here, is not asked again. model: in place of that of `[judge]`.
+        What the run's judgements say, and those made here, is not asked again. model: in place of that of
+        `[judge]`.
         """
         asks = judge.model_name(model or self.plan.settings.judge.model or NO_MODEL)
         known = {
@@ -94,7 +95,7 @@ class BlameCoordinator:
 
     async def again(
         self, names: Sequence[str], passages: Mapping[str, list[Context]], brought_by: str, model: str
-    ) -> Again:
+    ) -> ChangedAnswers:
         """Return whether a model's answers from these passages are right. What was answered so is taken.
 
         names: ids of questions. brought_by: the first part of the name of the system that answers.
@@ -119,7 +120,7 @@ class BlameCoordinator:
             and row.model != NO_MODEL
         ]
         costs = [cost for cost in spent if cost is not None]
-        return Again(
+        return ChangedAnswers(
             wanted=names,
             right={name: given for (name, _), given in right.items()},
             cost_usd=sum(costs) if spent and len(costs) == len(spent) else None,
@@ -189,7 +190,7 @@ class BlameCoordinator:
             ),
             relevant=relevant_documents(question),
             found=self._found(answer, question),
-            held=held_answer(answer, question, run.documents, run.chunks_of),
+            held=held_answer(answer, question, run.documents, run.chunks_of, run.same),
             gold=gold,
             reference=reference,
             second=second,

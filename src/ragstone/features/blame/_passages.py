@@ -1,4 +1,4 @@
-"""Contexts, and where a document holds the answer -> whether they hold it too: a document is often cut into parts."""
+"""Contexts, and where a document holds the answer -> whether they hold it: documents come in parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -11,8 +11,8 @@ from ragstone.kernel.retrieval.relevance import relevant_documents
 
 ENOUGH_WORDS = 3  # of a reference that counts wherever it is found: shorter ones are in many documents
 # Chosen on the development half of benchmarks/blame_people.jsonl.
-OF_DOCUMENT = 1 / 3  # of those words of a reference that its document has: with fewer, contexts lack the answer
-OF_REFERENCE = 0.6  # of its words in its document: below it, the document says it in other words, or not at all
+OF_DOCUMENT = 1 / 3  # of the reference's words that its document has: with fewer, contexts lack the answer
+OF_REFERENCE = 0.6  # of its words: with fewer, the document says it in other words, or not at all
 
 
 class HeldAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,14 +33,16 @@ def held_answer(
     question: Question,
     documents: Mapping[str, Document],
     chunks_of: Mapping[str, Sequence[Chunk]],
+    same: Mapping[str, str],
 ) -> HeldAnswer | None:
     """Return whether the contexts of an answer hold what the question asks for; None where that is unknown.
 
-    documents, chunks_of: of the corpus, by the document's id. Held is what contexts say word for word, from
-    a relevant document or, if it has ENOUGH_WORDS, from any. Not held: no context has half of the evidence;
-    or a relevant document has the reference word for word and no context does; or they have less than
-    OF_DOCUMENT of those of its words that the document has. Unknown: no contexts, none of the relevant
-    documents in the corpus, or too few words of the reference in them. Time: linear in these texts.
+    documents, chunks_of: of the corpus, by the document's id. same: see same_documents. Held: they say
+    a reference word for word, from a relevant document or, if it has ENOUGH_WORDS, from any; or one has
+    half of the evidence. Not held: no context has; or a relevant document says the reference word for word,
+    and no context does; or they have less than OF_DOCUMENT of those of its words that the document has.
+    Unknown: no contexts, one that is from a copy, which may say it in another language, no relevant document
+    in the corpus, or too few words of the reference in them. Time: linear in these texts.
     """
     contexts, wanted = answer.contexts or [], [tokenize(text) for text in references(question)]
     if not contexts or question.answerable is False:
@@ -48,6 +50,13 @@ def held_answer(
     relevant = relevant_documents(question)
     if any(_verbatim(words, contexts, relevant) for words in wanted):
         return HeldAnswer(held=True, by="reference")
+    of = {context.document_id for context in contexts if context.document_id}
+    if any(
+        same.get(name, name) == same.get(right, right)
+        for name in of.difference(relevant)
+        for right in relevant
+    ):
+        return None
     spans = [_covered(span, contexts, documents, chunks_of) for span in question.evidence or ()]
     if True in spans:
         return HeldAnswer(held=True, by="evidence")
@@ -114,7 +123,10 @@ def _by_words(
     wanted: Iterable[Sequence[str]], contexts: Iterable[Sequence[str]], whole: Iterable[Sequence[str]]
 ) -> HeldAnswer | None:
     """Return what shares of words say, of the reference that the documents have most of."""
-    held, there = _terms(word for text in contexts for word in text), _terms(w for text in whole for w in text)
+    held, there = (
+        _terms(word for text in contexts for word in text),
+        _terms(w for text in whole for w in text),
+    )
     shares = [
         (len(terms & there) / len(terms), len(terms & held) / len(terms))
         for terms in map(_terms, wanted)

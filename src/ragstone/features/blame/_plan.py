@@ -75,11 +75,12 @@ class BlamedRun(msgspec.Struct, frozen=True, kw_only=True):
 class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Who is asked what.
 
-    settings: those of the run, with the models' tables of today. own: the model and the prompt that answer again
-    are those that made the answers. reader: another model, to be priced in place of it. leads: of each system, the mean of the judge
-    whose verdict a point is. support, refusal: tell whether contexts support an answer, and whether it
-    refuses. model, prompt: what answers again; no model: nothing is asked of any. second: the second judge,
-    and second_model the one that it asks; labels: what people say, in its place. stale: question id -> why its evidence is stale.
+    settings: those of the run, with the models' tables of today. own: the model and the prompt that answer
+    again are those that made the answers. reader: another model, to be priced in place of it. leads: of each
+    system, the mean of the judge whose verdict a point is. support, refusal: tell whether contexts support an
+    answer, and whether it refuses. model, prompt: what answers again; no model: nothing is asked of any.
+    second: the second judge, and second_model the one that it asks; labels: what people say, in its place.
+    stale: question id -> why its evidence is stale.
     """
 
     run: BlamedRun
@@ -320,7 +321,7 @@ def _reader(declared: BlameSection, model: str | None, own: bool) -> str | None:
         )
     if declared.reader and own and declared.reader == model:
         raise ConfigError(
-            f"[blame] reader = {declared.reader!r}: that model made the answers. Name another one to price it, "
+            f"[blame] reader = {declared.reader!r}: that model made the answers. Name another one, "
             "or remove reader."
         )
     other = None if own else model

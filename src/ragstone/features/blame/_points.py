@@ -16,10 +16,10 @@ from ragstone.kernel.runs.causes import (
     COMPONENTS,
     WITHOUT_TOOLS,
     Caused,
+    ChangePrice,
     Component,
     ComponentShare,
     Largest,
-    Price,
     Returned,
     SystemBlame,
     is_right,
@@ -156,7 +156,7 @@ def share_out(
     second: str | None = None,
     returned: Returned | None = None,
     notes: Sequence[str] = (),
-    prices: Sequence[Price] = (),
+    prices: Sequence[ChangePrice] = (),
     seed: int = 0,
 ) -> SystemBlame:
     """Return one system's blame.

@@ -26,8 +26,8 @@ class LabelledVerdict(NamedTuple):
 class NetChange(msgspec.Struct, frozen=True, kw_only=True):
     """Points that a change brings, as shares of all questions: gained less spoiled, and gained alone.
 
-    people: net as people would see it, None where they cannot tell. n_asked, n_gained, n_spoiled: answers that
-    were made again and judged; lost points among them that come back; points among them that are lost.
+    people: net as people would see it, None where they cannot tell. n_asked, n_gained, n_spoiled: answers
+    that were made again and judged; lost points among them that come back; points among them that are lost.
     """
 
     net: NetPoints
@@ -58,8 +58,8 @@ def net_change(
     (Newcombe 1998) hold 97 to 100 % where little is spoiled; see benchmarks/what_if.py.
 
     people: if the judge errs after the change as before, it sees the true difference times sensitivity +
-    specificity - 1 (Rogan and Gladen 1978, American Journal of Epidemiology 107:71), which is divided out. None
-    where no labelled answer is right or none is wrong, and where that index may be below 0.3.
+    specificity - 1 (Rogan and Gladen 1978, American Journal of Epidemiology 107:71), which is divided out.
+    None where no labelled answer is right or none is wrong, and where that index may be below 0.3.
     """
     is_lost = np.asarray(lost, dtype=bool)
     asked = np.array([value is not None for value in again], dtype=bool)
@@ -114,7 +114,9 @@ class _Share:
 
 def _points(value: float, draws: Floats) -> NetPoints:
     low, high = np.quantile(draws, ENDS)
-    return NetPoints(value=value, low=max(-1.0, min(float(low), value)), high=min(1.0, max(float(high), value)))
+    return NetPoints(
+        value=value, low=max(-1.0, min(float(low), value)), high=min(1.0, max(float(high), value))
+    )
 
 
 def _as_people_see(

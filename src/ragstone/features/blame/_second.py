@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.lexical import LexicalJudge, alternatives, words
+from ragstone.kernel.judging.lexical import LexicalJudge, alternatives
+from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import Question, references
 
-# Words of a reference from which right answers do not repeat it: in EVOUNA (Wang et al. 2023, people's labels)
-# `containment` denies 79 of 81 right answers to such references, and 4 % of those of one or two words.
+# Words of a reference that right answers seldom repeat: in EVOUNA (Wang et al. 2023, labels of people)
+# `containment` denies 79 of 81 right answers where it has this many, and 4 % where it has one or two.
 LONG = 5
 Key = tuple[str, str]
 
@@ -16,7 +17,7 @@ Key = tuple[str, str]
 def telling_verdicts(
     judge: Judge | None, verdicts: Mapping[Key, bool], questions: Mapping[str, Question]
 ) -> dict[Key, bool]:
-    """Return the verdicts without the denials of `containment` whose references are all of LONG words or more.
+    """Return the verdicts without the denials of `containment` whose references all have LONG words.
 
     A judge that looks for the reference word for word denies right and wrong answers alike there, so that a
     denial tells nothing; what it grants does. verdicts: (question id, system) -> right; questions: by id.
@@ -37,7 +38,7 @@ def untelling_note(second: str | None, n: int) -> list[str]:
         return []
     return [
         f"{second} denies {plural(n, 'answer')} whose reference has {LONG} words or more. Right answers "
-        "seldom repeat so many word for word, so this is no second opinion. Name another second judge for them."
+        "seldom repeat this many words, so these denials do not count. Name another second judge."
     ]
 
 

@@ -1,10 +1,8 @@
 """What blame may say of a system's lost points: each sentence with its condition."""
 
-from collections.abc import Sequence
-
 from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
-from ragstone.kernel.runs.causes import Change, NetPoints, Price, SystemBlame
+from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemBlame, SystemChange
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import wilson_interval
 
@@ -129,22 +127,22 @@ RETURNED = Sentence[SystemBlame](
     fills=_of,
     never_beside=NONE,
 )
-CHANGES: dict[Change, str] = {
+CHANGES: dict[SystemChange, str] = {
     "right documents": "the right documents alone",
     "right document first": "the right documents first",
     "document retrieved": "a retriever that never misses",
-    "other model": "{model} in place of what answered",
+    "other model": "{model} instead of what answered",
     "other model, right documents": "{model} and the right documents",
     "contexts read": "a model that reads every relevant context",
     "right documents, all read": "the right documents, always read",
-    "references mended": "every doubtful reference mended",
+    "references mended": "doubtful references and stale evidence mended",
     "tools never fail": "tools that never fail",
     "second opinion": "the second opinion's verdicts",
 }
 ENOUGH = 10  # lost points, fewer of which name no price
 
 
-def change_text(price: Price) -> str:
+def change_text(price: ChangePrice) -> str:
     """Return what is changed, as words that follow `with`."""
     return CHANGES[price.change].format(model=price.model)
 
@@ -155,6 +153,11 @@ def points_of_100(share: float) -> str:
     return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
 
 
+def signed_of_100(share: float) -> str:
+    """Return a share as points of 100 questions, with its sign; 0.0 has none."""
+    return f"{'' if abs(share) < 5e-4 else '−' if share < 0 else '+'}{points_of_100(share)}"
+
+
 def range_of_100(points: NetPoints) -> str:
     """Return the ends of the interval in points of 100 questions, with signs where one is negative."""
     ends = points.low, points.high
@@ -162,7 +165,7 @@ def range_of_100(points: NetPoints) -> str:
     return " to ".join(f"{sign}{points_of_100(end)}" for sign, end in zip(signs, ends, strict=True))
 
 
-def _of_price(price: Price) -> dict[str, str]:
+def _of_price(price: ChangePrice) -> dict[str, str]:
     return {
         "change": change_text(price),
         "Change": change_text(price)[:1].upper() + change_text(price)[1:],
@@ -172,7 +175,7 @@ def _of_price(price: Price) -> dict[str, str]:
     }
 
 
-def _is_measured(price: Price) -> bool:
+def _is_measured(price: ChangePrice) -> bool:
     return price.basis == "measured" and price.change != "second opinion"
 
 
@@ -182,40 +185,36 @@ PRICE_NEEDS = {
     "ends": "ends of the 95 % interval, in points of 100 questions",
     "asked": "answers that the price rests on",
 }
-PRICE_GAIN = Sentence[Price](
+PRICE_GAIN = Sentence[ChangePrice](
     code="price-gain",
-    text="With {change}, {points} of 100 points more ({ends}, measured on {asked} answers).",
+    text="With {change}, {points} more of 100 points are kept ({ends}, measured on {asked} answers).",
     when="lost and right answers were asked again, and the whole 95 % interval is above 0",
     holds=lambda price: _is_measured(price) and price.points.low > 0,
     needs=PRICE_NEEDS,
     fills=_of_price,
 )
-PRICE_LOSS = Sentence[Price](
+PRICE_LOSS = Sentence[ChangePrice](
     code="price-loss",
-    text="With {change}, {points} of 100 points fewer ({ends}, measured on {asked} answers).",
+    text="With {change}, {points} fewer of 100 points are kept ({ends}, measured on {asked} answers).",
     when="lost and right answers were asked again, and the whole 95 % interval is below 0",
     holds=lambda price: _is_measured(price) and price.points.high < 0,
     needs=PRICE_NEEDS,
     fills=_of_price,
 )
-PRICE_OPEN = Sentence[Price](
+PRICE_OPEN = Sentence[ChangePrice](
     code="price-cannot-tell",
     text="{asked} answers cannot decide whether {change} would gain or lose points ({ends} of 100).",
     when="lost and right answers were asked again, and the 95 % interval includes 0",
-    holds=lambda price: (
-        _is_measured(price) and price.points.low <= 0 <= price.points.high
-    ),
+    holds=lambda price: _is_measured(price) and price.points.low <= 0 <= price.points.high,
     needs={name: PRICE_NEEDS[name] for name in ("asked", "change", "ends")},
     fills=_of_price,
 )
-PRICE_AT_MOST = Sentence[Price](
+PRICE_AT_MOST = Sentence[ChangePrice](
     code="price-at-most",
     text="{Change} would bring at most {points} of 100 points ({ends}).",
     when=f"only lost points were asked again, or nothing but what was retrieved is known; at least {ENOUGH} "
     "points are lost, and the whole 95 % interval is above 0",
-    holds=lambda price: (
-        price.basis == "at most" and price.n_asked >= ENOUGH and price.points.low > 0
-    ),
+    holds=lambda price: price.basis == "at most" and price.n_asked >= ENOUGH and price.points.low > 0,
     needs={
         "Change": PRICE_NEEDS["change"],
         "points": "lost points that can come back, of 100 questions",
@@ -223,33 +222,28 @@ PRICE_AT_MOST = Sentence[Price](
     },
     fills=_of_price,
 )
-COMBINED: tuple[Change, Change, Change] = (
+COMBINED: tuple[SystemChange, SystemChange, SystemChange] = (
     "right documents",
     "other model",
     "other model, right documents",
 )
 
 
-def _together(row: SystemBlame) -> list[Price]:
-    """Return the prices of two changes and of both, where all three were measured on the same questions."""
+def _together(row: SystemBlame) -> list[ChangePrice]:
+    """Return the prices of two changes and of both, where all were measured on the same questions and the
+    last is not the sum of the others.
+    """
     measured = {price.change: price for price in row.prices if _is_measured(price)}
     three = [measured[change] for change in COMBINED if change in measured]
-    return three if len(three) == len(COMBINED) and len({price.n for price in three}) == 1 else []
-
-
-def _excess(three: Sequence[Price]) -> float:
+    if len(three) < len(COMBINED) or len({price.n for price in three}) > 1:
+        return []
     first, second, both = (price.points.value for price in three)
-    return both - first - second
-
-
-def _signed(price: Price) -> str:
-    sign = "−" if price.points.value < 0 else "+"
-    return f"{sign}{points_of_100(price.points.value)}"
+    return three if abs(both - first - second) >= 0.001 else []
 
 
 def _of_all(row: SystemBlame) -> dict[str, str]:
     three, both = _together(row), _both(row)
-    first, second, joint = map(_signed, three) if three else ("", "", "")
+    first, second, joint = (signed_of_100(price.points.value) for price in three) if three else ("", "", "")
     return {
         "first": first,
         "second": second,
@@ -260,17 +254,17 @@ def _of_all(row: SystemBlame) -> dict[str, str]:
     }
 
 
-def _both(row: SystemBlame) -> Price | None:
+def _both(row: SystemBlame) -> ChangePrice | None:
     return next((price for price in row.prices if price.change == "right documents, all read"), None)
 
 
 PRICES_TOGETHER = Sentence[SystemBlame](
     code="prices-together",
-    text="Separately, the right documents bring {first} and {model} {second} of 100 points; together {both}, "
-    "so prices do not add.",
+    text="Separately, the right documents bring {first} and {model} {second} of 100 points; together "
+    "{both}, not their sum.",
     when="the right documents, another model and both were measured on the same questions, and what both "
     "bring differs by at least 0.1 of 100 points from the sum",
-    holds=lambda row: (three := _together(row)) != [] and abs(_excess(three)) >= 0.001,
+    holds=lambda row: bool(_together(row)),
     needs={
         "first": "points of 100 of the right documents, with sign",
         "model": "the other model",

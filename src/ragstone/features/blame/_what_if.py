@@ -6,50 +6,53 @@ import msgspec
 import numpy as np
 
 from ragstone.features.blame._causes import PointFacts
-from ragstone.features.blame._desk import Again, BlameCoordinator
+from ragstone.features.blame._desk import BlameCoordinator, ChangedAnswers
 from ragstone.features.blame._plan import BlamePlan
 from ragstone.features.blame._points import CountedPoint, Points
 from ragstone.features.blame._price import LabelledVerdict, net_change
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Context
 from ragstone.kernel.retrieval.relevance import relevant_documents
-from ragstone.kernel.runs.causes import Caused, Change, Component, Price
+from ragstone.kernel.runs.causes import Caused, ChangePrice, Component, SystemChange
 from ragstone.kernel.systems.rag import gold_contexts
 
 FEWEST_ASKED = 0.8  # of the answers that a price is to rest on: fewer, and those that came are no sample
-OF_CAUSES: tuple[tuple[Change, Component], ...] = (
+OF_CAUSES: tuple[tuple[SystemChange, Component], ...] = (
     ("references mended", "dataset"),
     ("tools never fail", "tools"),
 )
 
 
-class Replies(msgspec.Struct, frozen=True, kw_only=True):
+class PricingSample(msgspec.Struct, frozen=True, kw_only=True):
     """What a system's questions were answered again with, by change, and the points that these measure.
 
-    points: answerable questions that name documents which the run holds; without any, those with contexts.
-    named: all questions that name documents. retrieved: question id -> the contexts of its answer, where it
+    points: those of `named` that are answerable and whose documents the run holds; without any, those with contexts.
+    named: all questions that name documents and whose evidence is not stale. retrieved: question id -> the contexts of its answer, where it
     carries some or says that it has none.
     """
 
     points: Sequence[CountedPoint]
     named: Set[str]
     retrieved: Mapping[str, list[Context]]
-    changes: Mapping[Change, Again]
+    changes: Mapping[SystemChange, ChangedAnswers]
 
 
 async def ask_again(
     plan: BlamePlan, desk: BlameCoordinator, points: Mapping[str, Points]
-) -> dict[str, Replies]:
+) -> dict[str, PricingSample]:
     """Return what was answered again, by system, once the lost points have been answered from the right
     documents.
 
-    At most `[blame] what_if` lost points and as many others are asked further. They are drawn in an order that
-    the run's seed gives, the same for all systems, so that these share what is asked. Of 0 nothing is asked.
+    At most `[blame] what_if` lost points and as many others are asked further. They are drawn in an order
+    that the run's seed gives, the same for all systems, so that these share what is asked. Of 0 nothing is
+    asked.
     """
     run, n = plan.run, plan.settings.blame.what_if
     shuffled = np.random.default_rng(plan.settings.run.seed).permutation(sorted(run.questions))
     place = {str(name): at for at, name in enumerate(shuffled)}
-    named = {name for name, question in run.questions.items() if relevant_documents(question)}
+    # What a model makes of evidence that is stale tells nothing of the right documents.
+    fresh = run.questions.keys() - plan.stale.keys()
+    named = {name for name in fresh if relevant_documents(run.questions[name])}
     gold = {name: gold_contexts(run.questions[name], run.documents, run.chunks_of) for name in named}
     passages = {name: contexts for name, contexts in gold.items() if contexts}
     replies = {}
@@ -61,7 +64,7 @@ async def ask_again(
         counted = [row for row in of_system.counted if row.answerable and row.question_id in known]
         ordered = sorted(counted, key=lambda point: place.get(point.question_id, len(place)))
         lost, kept = ([row for row in ordered if row.lost is kind] for kind in (True, False))
-        replies[system] = Replies(
+        replies[system] = PricingSample(
             points=counted,
             named=named,
             retrieved=retrieved,
@@ -81,9 +84,9 @@ async def _changes(
     *,
     lost: Sequence[CountedPoint],
     sample: Sequence[CountedPoint],
-) -> dict[Change, Again]:
+) -> dict[SystemChange, ChangedAnswers]:
     """Return what was answered again of a system. The model of `plan` was asked of all that it lost."""
-    changes: dict[Change, Again] = {}
+    changes: dict[SystemChange, ChangedAnswers] = {}
     names = [point.question_id for point in sample]
     seen = [name for name in names if name in retrieved]
     if plan.own and plan.model and passages:
@@ -120,14 +123,14 @@ def _ahead(right: Sequence[Context], retrieved: Sequence[Context]) -> list[Conte
 
 def prices(
     points: Points,
-    replies: Replies,
+    replies: PricingSample,
     facts: Sequence[PointFacts],
     causes: Sequence[Caused],
     clusters: Mapping[str, str],
     *,
     reader: str | None = None,
     by_people: bool = False,
-) -> list[Price]:
+) -> list[ChangePrice]:
     """Return what each change would bring, those that are measured before those that are bounded.
 
     None is in it that can be neither measured nor bounded. by_people: the second opinion is people's, so that
@@ -154,12 +157,12 @@ def prices(
 
 
 def _asked(
-    change: Change,
-    again: Again,
-    replies: Replies,
+    change: SystemChange,
+    again: ChangedAnswers,
+    replies: PricingSample,
     clusters: Mapping[str, str],
     labels: Sequence[CountedPoint],
-) -> Price | None:
+) -> ChangePrice | None:
     """Return the price of a change by what was asked again; None where too few lost points have a verdict.
 
     Where too few of the others have one, or none was asked, what it spoils is unknown: a bound is left.
@@ -169,56 +172,64 @@ def _asked(
     lost, kept = ({row.question_id for row in points if row.lost is kind} for kind in (True, False))
     if not points or (lost and not _enough(again, lost)):
         return None
-    price = _price(change, again.right, points, clusters, whole=not kept or _enough(again, kept), labels=labels)
+    if not lost and not _enough(again, kept):
+        return None
+    price = _price(
+        change, again.right, points, clusters, whole=not kept or _enough(again, kept), labels=labels
+    )
     return msgspec.structs.replace(price, cost_usd=again.cost_usd)
 
 
-def _enough(again: Again, names: Set[str]) -> bool:
+def _enough(again: ChangedAnswers, names: Set[str]) -> bool:
     wanted = [name for name in again.wanted if name in names]
     n_known = sum(name in again.right for name in wanted)
-    return 0 < n_known and FEWEST_ASKED * len(wanted) <= n_known
+    return n_known > 0 and FEWEST_ASKED * len(wanted) <= n_known
 
 
 def _of_retrieval(
-    replies: Replies,
+    replies: PricingSample,
     facts: Sequence[PointFacts],
-    asked: Mapping[Change, Price],
+    asked: Mapping[SystemChange, ChangePrice],
     answerable: Sequence[CountedPoint],
     clusters: Mapping[str, str],
-) -> list[Price]:
+) -> list[ChangePrice]:
     """Return what better retrieval, better reading and both could bring at most, by what was retrieved."""
     points = [row for row in answerable if row.question_id in replies.named & replies.retrieved.keys()]
     known = {row.question_id for row in points if row.lost}
     if not known:
         return []
     lost = [fact for fact in facts if fact.point.question_id in known]
-    unread = {fact.point.question_id for fact in lost if fact.found is not False}
-    missed = {fact.point.question_id for fact in lost if fact.found is not True}
+    unread = {fact.point.question_id for fact in lost if fact.brought is not False}
+    missed = {fact.point.question_id for fact in lost if fact.brought is not True}
     bounds = [] if "right documents" in asked else [_bound("document retrieved", missed, points, clusters)]
     bounds.append(_bound("contexts read", unread, points, clusters))
-    right = replies.changes["right documents"].right if "right documents" in asked else dict.fromkeys(missed, True)
+    right = (
+        replies.changes["right documents"].right
+        if "right documents" in asked
+        else dict.fromkeys(missed, True)
+    )
     shared = sum(right.get(name, False) for name in unread)
     both = _bound("right documents, all read", known, points, clusters)
     return [*bounds, msgspec.structs.replace(both, shared=shared)]
 
 
 def _bound(
-    change: Change, back: Set[str], points: Sequence[CountedPoint], clusters: Mapping[str, str]
-) -> Price:
+    change: SystemChange, back: Set[str], points: Sequence[CountedPoint], clusters: Mapping[str, str]
+) -> ChangePrice:
     """Return the price of a change that can bring back these lost points, and no others."""
     right = {point.question_id: point.question_id in back for point in points if point.lost}
     return _price(change, right, points, clusters, whole=False)
 
 
 def _price(
-    change: Change,
+    change: SystemChange,
     right: Mapping[str, bool],
     points: Sequence[CountedPoint],
     clusters: Mapping[str, str],
     *,
     whole: bool = True,
     labels: Sequence[CountedPoint] = (),
-) -> Price:
+) -> ChangePrice:
     """Return the price of a change. whole: what it spoils was measured too."""
     names = [point.question_id for point in points]
     net = net_change(
@@ -227,7 +238,7 @@ def _price(
         [clusters.get(name, name) for name in names],
         [LabelledVerdict(not point.lost, bool(point.second)) for point in labels],
     )
-    return Price(
+    return ChangePrice(
         change=change,
         basis="measured" if whole else "at most",
         points=net.net if whole else net.gained,
@@ -239,13 +250,13 @@ def _price(
     )
 
 
-def failed_note(replies: Replies) -> list[str]:
+def failed_note(replies: PricingSample) -> list[str]:
     """Return how many of the answers that prices were to rest on have no verdict."""
     n_wanted = sum(len(again.wanted) for again in replies.changes.values())
     n_known = sum(len(again.right) for again in replies.changes.values())
     if n_known == n_wanted:
         return []
     return [
-        f"{plural(n_wanted - n_known, 'answer')} of {n_wanted:,} that prices rest on could not be asked again "
-        f"or judged. A price without verdicts on {FEWEST_ASKED:.0%} of its answers is left out."
+        f"{plural(n_wanted - n_known, 'answer')} of {n_wanted:,} that prices rest on could not be asked "
+        "again or judged. A price with verdicts on fewer than 80 % of its answers is left out, or is a bound."
     ]

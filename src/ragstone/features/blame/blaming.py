@@ -204,12 +204,12 @@ def blame(
     """Return where the lost points of a finished run went; write files and a new report.html to its folder.
 
     run: a folder that `ragstone run` or `ragstone judge` wrote, or what `read_run` returns. model, judge,
-    second, second_model, labels, what_if, reader: in place of those of `[blame]`. settings: `[blame]` and the tables of the
-    models (default: ragstone.toml); judges and prompts are those of the run. Beside the second opinion,
-    models are asked about lost points alone, and about `what_if` right answers, and as many lost ones, for the
-    prices of changes. Run again, no finished call is made twice and every file is
-    the same. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`. Raises ConfigError and DataError as
-    plan_blame does, ModelError when no call can succeed.
+    second, second_model, labels, what_if, reader: in place of those of `[blame]`. settings: `[blame]` and the
+    tables of the models (default: ragstone.toml); judges and prompts are those of the run. Beside the second
+    opinion, models are asked about lost points alone, and about `what_if` right answers, and as many lost
+    ones, for the prices of changes. Run again, no finished call is made twice and every file is the same.
+    budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`. Raises ConfigError and DataError as plan_blame
+    does, ModelError when no call can succeed.
     """
     chosen = choose_blame(
         settings or load_settings(),
@@ -226,7 +226,11 @@ def blame(
 
 
 def choose_blame(
-    settings: Settings, *, second: str | None = None, labels: Path | str | None = None, **chosen: str | int | None
+    settings: Settings,
+    *,
+    second: str | None = None,
+    labels: Path | str | None = None,
+    **chosen: str | int | None,
 ) -> Settings:
     """Return the settings with what a caller gave in place of `[blame]`; paths are the caller's own.
 
@@ -324,7 +328,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
                 notes=[
                     *notes_of_system(plan, points[system], facts[system], refused[system]),
                     *untelling_note(
-                        second, sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds)
+                        second,
+                        sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds),
                     ),
                     *(failed_note(replies[system]) if plan.settings.blame.what_if else []),
                 ],

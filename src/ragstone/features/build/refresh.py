@@ -20,7 +20,7 @@ NOTE = "refresh"  # in a question's metadata: what a refresh did with it, and wh
 
 
 class RefreshedRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a question's evidence. because: of those that need a person; set_aside: see RefreshSummary."""
+    """What became of a question's evidence. because: why a person has to look, of those that need one."""
 
     id: str
     state: str
@@ -61,18 +61,19 @@ class RefreshedSet(msgspec.Struct, frozen=True, kw_only=True):
 
 @takes_rows(questions=Question, documents=Document)
 def refresh_questions(questions: Sequence[Question], documents: Sequence[Document]) -> RefreshedSet:
-    """Return the questions with their evidence where it is in these documents, and those that are stale apart.
+    """Return the questions with their evidence where it is in these documents; those that are stale apart.
 
-    Evidence that moved, within its document or to another one, or that was edited and says the same, is placed
-    anew; what it says now is remembered, so that the next refresh starts from there. A question that changed
-    has `metadata.refresh`: its state, and the spans `from` which its evidence was moved. So does one that is
-    stale, or whose place is unclear, with the reason; its evidence is left as it was. Refreshed again by the
-    same documents, a set stays the same. Raises DataError where no question names evidence or documents.
+    Evidence that moved, within its document or to another one, or that was edited and says the same, is
+    placed anew; what it says now is remembered, so that the next refresh starts from there. A question that
+    changed has `metadata.refresh`: its state, and the spans `from` which its evidence was moved. So does one
+    that is stale, or whose place is unclear, with the reason; its evidence is left as it was. Refreshed again
+    by the same documents, a set stays the same. Raises DataError where no question names evidence or
+    documents.
     """
     if not any(question.evidence or question.document_ids for question in questions):
         raise DataError(
-            "no question names evidence or documents, so there is nothing to refresh. Give a set with columns "
-            "evidence or document_ids."
+            "no question names evidence or documents, so there is nothing to refresh. Give a set with the "
+            "column evidence or document_ids."
         )
     checked = check_evidence(questions, documents)
     texts = {document.id: document.text for document in documents}
@@ -152,9 +153,11 @@ def refresh_file(
     check_output(output, force)
     check_place(aside, force)
     rows = list(read_rows(questions, Question))
-    documents = [row for row in read_sources(sources, settings or load_settings()) if isinstance(row, Document)]
+    documents = [
+        row for row in read_sources(sources, settings or load_settings()) if isinstance(row, Document)
+    ]
     if not documents:
-        raise DataError(f"{sources[0]}: chunks, but evidence is looked for in whole documents. Give documents.")
+        raise DataError(f"{sources[0]}: chunks, but evidence is looked for in whole documents. Give those.")
     made = refresh_questions(rows, documents)
     files = {output: made.questions} | ({aside: made.stale} if made.stale else {})
     with ExitStack() as stack:

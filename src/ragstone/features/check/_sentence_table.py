@@ -28,10 +28,6 @@ def _ends(share: Estimate | None) -> str:
     return f"{percent(share.value)}{ends}"
 
 
-def _n_log(check: SetCheck) -> int:
-    return check.n_log - check.n_log_untyped
-
-
 NONE_REPEATED = Sentence[SetCheck](
     code="set-no-repeats",
     text="No question repeats another in the same words or nearly the same; questions in other words were "
@@ -42,8 +38,8 @@ NONE_REPEATED = Sentence[SetCheck](
 )
 REPEATED = Sentence[SetCheck](
     code="set-repeats",
-    text="Questions that repeat an earlier one: {n} of {questions} ({exact} in the same words, {near} in nearly "
-    "the same).",
+    text="Questions that repeat an earlier one: {n} of {questions} ({exact} in the same words, {near} in "
+    "nearly the same).",
     when="a question repeats an earlier one",
     holds=lambda check: bool(check.repeats),
     needs={
@@ -138,7 +134,7 @@ TOO_FEW = Sentence[SetCheck](
     },
     fills=lambda check: {
         "set": count(sum(check.parts.values()) - check.n_untyped),
-        "log": count(_n_log(check)),
+        "log": count(check.n_log - check.n_log_untyped),
         "least": count(FEWEST),
     },
 )

@@ -43,8 +43,8 @@ def type_of(text: str, lang: str | None) -> QuestionType | None:
     """Return how a question asks; None in a language without a table.
 
     Of several sentences the last that asks counts, where it has such words. What comes first in it decides: a
-    question word, or where a clause begins a verb ("is", "explain"). A text with neither is `keywords`, unless
-    it ends with a question mark: then None, for how it asks is not known.
+    question word, or where a clause begins a verb ("is", "explain"). A text with neither is `keywords`,
+    unless it ends with a question mark: then None, for how it asks is not known.
     """
     phrases = _library().get(lang or "")
     if phrases is None:
@@ -55,12 +55,9 @@ def type_of(text: str, lang: str | None) -> QuestionType | None:
         return None
     for sentence in [*asking[::-1], *sentences[::-1]]:
         if kind := _first(sentence, phrases):
-            return "choice" if kind in ("yes_no", "fact") and _chooses(sentence, kind) else kind
+            compares = kind in ("yes_no", "fact") and compares_two(sentence)
+            return "choice" if compares or (kind == "fact" and offers_choice(sentence)) else kind
     return None if asking else "keywords"
-
-
-def _chooses(sentence: str, kind: QuestionType) -> bool:
-    return compares_two(sentence) or (kind == "fact" and offers_choice(sentence))
 
 
 def _first(sentence: str, phrases: _Phrases) -> QuestionType | None:

@@ -25,7 +25,7 @@ def check(sets: Sets, *, log: Log = None, seed: Seed = 0, whole: Whole = False, 
     Examples:
 
     - `ragstone check questions.jsonl`
-    - `ragstone check questions.dev.jsonl questions.test.jsonl --log log.jsonl`
+    - `ragstone check questions.jsonl manual/questions.jsonl --log log.jsonl`
     """
     from ragstone.features.check.sets import check_set
     from ragstone.features.check.words import set_document

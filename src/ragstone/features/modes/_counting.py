@@ -15,7 +15,7 @@ from ragstone.kernel.statistics import Floats, wilson_interval
 Key = tuple[str, str]
 """An answer: (question id, system)."""
 SHARE_OF_YES = 0.4  # of a queue, for answers that have the mode by its judge
-DRAWS = 20_000
+DRAWS = 10_000
 LEVEL = (0.025, 0.975)
 # Of each stratum, what is believed of the share before a label: Jeffreys' for those that the judge names, and
 # for all others that few have it. Simulated in benchmarks/modes.py.

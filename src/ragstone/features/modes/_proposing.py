@@ -145,18 +145,19 @@ def _halves(codes: Codes, wrong: Rows, rng: np.random.Generator) -> Rows:
 def _tested(candidates: _Candidates, wrong: Rows, codes: Codes, inside: Rows) -> list[tuple[int, float]]:
     """Return the signs that one half chooses, in its order, each with its p-value in the other half.
 
-    A sign is tested on the rows that no sign before it carries: these are settled by the first half alone.
+    A sign is tested on the rows that no sign before it carries, against those that no chosen sign carries at
+    all: which rows these are is settled by the first half alone, and they hold fewer wrong ones of others.
     """
-    chosen: list[tuple[int, float]] = []
+    chosen: list[tuple[int, Rows]] = []
     free = np.ones(len(wrong), dtype=np.bool_)
     while len(chosen) < MOST_CHOSEN:
         at = _best(candidates, wrong, inside & free)
         if at is None:
             break
-        carried = candidates.carried(at, len(wrong))
-        chosen.append((at, _p_value(carried, wrong, codes, ~inside & free)))
-        free &= ~carried
-    return chosen
+        own = candidates.carried(at, len(wrong)) & free
+        chosen.append((at, own))
+        free &= ~own
+    return [(at, _p_value(own, wrong, codes, ~inside & (own | free))) for at, own in chosen]
 
 
 def _best(candidates: _Candidates, wrong: Rows, mask: Rows) -> int | None:

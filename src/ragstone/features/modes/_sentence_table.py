@@ -185,6 +185,15 @@ NO_CANDIDATE = Sentence[ModesSummary](
     holds=lambda summary: _has_both(summary) and bool(summary.proposal and not summary.proposal.n_tested),
     never_beside=("modes-none-wrong", "modes-all-wrong", "modes-none-confirmed"),
 )
+WRONG = Sentence[ModesSummary](
+    code="modes-wrong",
+    text="{wrong} of {answers} {are} wrong by {judge}.",
+    when="some answers are wrong and some right, and a mode was named, or none was proposed by this command",
+    holds=_has_both,
+    needs=_run_needs("wrong", "answers", "are", "judge"),
+    fills=_of_run,
+    never_beside=("modes-none-wrong", "modes-all-wrong", "modes-none-confirmed", "modes-no-candidate"),
+)
 FEW = Sentence[ModesSummary](
     code="modes-few-wrong",
     text="Only {wrong} of {answers} {are} wrong: only a mode that holds most of them can be confirmed.",
@@ -213,7 +222,7 @@ SAMPLE = Sentence[ModesSummary](
 )
 LEFT_OUT = Sentence[ModesSummary](
     code="modes-left-out",
-    text="{left} without a score of {judge} left out.",
+    text="Left out: {left} without a score of {judge}.",
     when="at least one answer has no score of the judge",
     holds=lambda summary: summary.n_left_out > 0,
     needs=_run_needs("left", "judge"),
@@ -252,6 +261,6 @@ OTHER_LABELS = Sentence[Mode](
     fills=lambda mode: {"other": plural(mode.n_other_labels, "label"), "title": mode.title},
 )
 MODE_SENTENCES = (CHECKED, CHECKED_BLIND, PARTLY, NOT_ASKED, NOT_CHECKED)
-OUTCOMES = (NONE_WRONG, ALL_WRONG, NONE_CONFIRMED, NO_CANDIDATE)
+OUTCOMES = (NONE_WRONG, ALL_WRONG, NONE_CONFIRMED, NO_CANDIDATE, WRONG)
 NOTES = (FEW, UNCOVERED, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE)
 SENTENCES = (*MODE_SENTENCES, OTHER_LABELS, *OUTCOMES, *NOTES)

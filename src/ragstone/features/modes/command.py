@@ -62,7 +62,9 @@ def modes(
     settings = asking.settings()
     if queue is not None:
         if model is not None or judge is not None or propose or labels:
-            raise ConfigError("--queue draws answers of a mode that is there: leave out all but -n and -o.")
+            raise ConfigError(
+                "--queue draws answers for an existing mode: leave out --model, --judge, --propose, labels."
+            )
         _draw(run, queue, count, output, seed, asking)
         return
     if output != TO_LABEL:

@@ -24,7 +24,6 @@ from ragstone.kernel.runs.wording import asked_line
 from ragstone.kernel.sentences import say
 
 SHOWN_MODES, SHOWN_OVERLAPS = 8, 3
-LEAD = "A mode is named only if it is confirmed on answers that it was not proposed from. People count it."
 
 
 def modes_document(summary: ModesSummary) -> ReportDocument:
@@ -42,10 +41,8 @@ def modes_document(summary: ModesSummary) -> ReportDocument:
 
 def modes_blocks(summary: ModesSummary) -> list[Block]:
     """Return the modes as a table, and a sentence on each."""
-    outcome = say(summary, *OUTCOMES)
-    first = f"{count(summary.n_wrong)} of {plural(summary.n_answers, 'answer')} wrong by {summary.judge}."
     return [
-        Paragraph(outcome or first, tone="strong", part="answer"),
+        Paragraph(say(summary, *OUTCOMES), tone="strong", part="answer"),
         *([modes_table(summary)] if summary.modes else []),
         *(
             [Listing([mode_line(mode) for mode in summary.modes[:SHOWN_MODES]], prose=True)]
@@ -91,4 +88,6 @@ def notes(summary: ModesSummary) -> list[str]:
 
 
 def _share(share: ModeShare | None) -> str:
-    return f"{percent(share.value)} ({interval_text(share)})" if share else ""
+    if share is None:
+        return ""
+    return percent(share.value) + (f" ({interval_text(share)})" if share.low < share.high else "")

@@ -323,7 +323,7 @@ def _summarise(
         components=noise.components(seed) or msgspec.UNSET,
         cascades=cascade_savings(rows.judgements),
         distributions=distributions(rows.judgements),
-        stale=checked.stale or msgspec.UNSET,
+        stale=dict(checked.stale) or msgspec.UNSET,
         by_tag=means_by_tag(rows.judgements, rows.questions, rows.answers, clusters=clusters, seed=seed),
     )
     lead = common_headline(summary)

@@ -18,9 +18,13 @@ Traits = NDArray[np.float64]
 NAMES = ("words", "turns", "small", "bare", "polite", "typos")
 OF_A_TURN = (0, 2, 3, 4, 5)  # those that one turn alone has
 MOST_KINDS = 5  # of users of one language
-LEAST_SILHOUETTE = 0.3  # unstructured data of six dimensions has 0.15 to 0.22
-LOOKED_AT = 600  # conversations whose silhouette is taken
-RESTARTS = 8
+SEEN = np.array([0.5, 0.5, 0.3, 0.3, 0.3, 0.05])  # the least standard deviation of each: less is not seen
+BLUR = 0.3  # standard deviations
+APART = 0.1  # by which the silhouette is above that of data without kinds
+CLEARER = 0.05  # by which that of more kinds is above that of fewer
+REFERENCES = 10  # draws of data without kinds
+LOOKED_AT = 300  # conversations whose silhouette is taken
+RESTARTS = 5
 FREQUENT, RARE, SHORTEST = (
     5,
     2,
@@ -35,7 +39,8 @@ _ENDED = re.compile(r"[.?!…。？！؟।\"')\]]\s*$")
 _POLITE = re.compile(
     r"\b(?:please|pls|thanks?|thank you|kindly|hello|hi|hey|dear|good (?:morning|day|evening)|bitte|danke|"
     r"hallo|guten (?:tag|morgen|abend)|por favor|gracias|hola|buen[oa]s|s['’]il (?:vous|te) pla[iî]t|merci|"
-    r"bonjour|obrigad[oa]|ol[aá]|per favore|grazie|buongiorno|ciao|alstublieft|dank|tafadhali|asante|habari)\b"
+    r"bonjour|obrigad[oa]|ol[aá]|per favore|grazie|buongiorno|ciao|alstublieft|dank|tafadhali|asante|"
+    r"habari)\b"
     r"|कृपया|धन्यवाद|नमस्ते|请|谢谢|你好|من فضلك|شكرا",
     re.IGNORECASE,
 )
@@ -114,21 +119,30 @@ class Kinds(msgspec.Struct, frozen=True, eq=False):
 
 
 def kinds_of(traits: Traits, n: int | None, seed: int) -> Kinds:
-    """Return the kinds of users: n, or as many as lie clearest apart (by their silhouette), else one.
+    """Return the kinds of users: n, or as many as are clearly apart, else one.
 
     k-means from k-means++ starts (Arthur and Vassilvitskii 2007), on traits in standard deviations; the
-    silhouette is Rousseeuw's (1987).
+    silhouette is Rousseeuw's (1987), and has to be above that of a normal distribution of their covariance.
     """
-    mean, sd = traits.mean(axis=0), np.maximum(traits.std(axis=0), 0.05)
+    mean, sd = traits.mean(axis=0), np.maximum(traits.std(axis=0), SEEN)
     scaled, rng = (traits - mean) / sd, np.random.default_rng(seed)
     if n is not None:
         return Kinds(mean, sd, _centres(scaled, min(n, len(scaled)), rng))
-    best, centres = LEAST_SILHOUETTE, scaled.mean(axis=0, keepdims=True)
+    # Counts of few words have few values, and each would look like a kind.
+    scaled = scaled + rng.normal(scale=BLUR, size=scaled.shape)
     some = scaled[rng.permutation(len(scaled))[:LOOKED_AT]]
+    # A normal distribution with their covariance has no kinds, however many traits vary (Liu et al. 2008).
+    spread = np.atleast_2d(np.cov(scaled.T))
+    references = [rng.multivariate_normal(np.zeros(len(NAMES)), spread, len(some)) for _ in range(REFERENCES)]
+    best, centres = 0.0, scaled.mean(axis=0, keepdims=True)
     for k in range(2, min(MOST_KINDS, len(scaled) // 10) + 1):
         tried = _centres(scaled, k, rng)
         value = _silhouette(some, np.argmin(distances(some, tried), axis=1))
-        if value > best + 0.02:  # more kinds only where they are clearly better
+        chance = max(
+            _silhouette(points, np.argmin(distances(points, _centres(points, k, rng)), axis=1))
+            for points in references
+        )
+        if value > chance + APART and value > best + CLEARER:
             best, centres = value, tried
     return Kinds(mean, sd, centres)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,7 +40,7 @@ from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.statistics import Estimate, Floats, holm, mean_estimate
 from ragstone.kernel.tables import check_place
 
-FEWEST = 40  # conversations, below which a log has no kinds of users that could be checked on others
+FEWEST = 20  # conversations, below which a log has no kinds of users that could be checked on others
 FEWEST_OF_A_KIND = 10  # conversations of each half
 LANGUAGE_SHARE = 0.1  # of the conversations, from which on a language has personas of its own
 GOALS = 3  # written for each persona
@@ -132,7 +133,7 @@ def distil_personas(
     each language; without it as many as are clearly apart. model: names the personas, and plays them, so that
     their likeness to users that were set aside is measured; without it each goal has the script of its
     conversation. Personal data is masked, and so is what `[sample] mask` lists, before anything is shown to a
-    model. Raises DataError for a log that cannot be read or has fewer than 40 conversations, ModelError when
+    model. Raises DataError for a log that cannot be read or has fewer than 20 conversations, ModelError when
     no call can succeed.
     """
     settings = settings or load_settings()
@@ -186,7 +187,10 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
             f"take {FEWEST}: half of them are set aside. Give a longer log."
         )
     own, masked = own_words(settings.sample.mask), Counter[str]()
-    able = [_masked(turns, own, masked) for turns in able]
+    marked = [mask_texts(list(turns), own) for turns in able]
+    for text in chain.from_iterable(marked):
+        masked.update(text.found)
+    able = [[text.text for text in turns] for turns in marked]
     spelling = spelling_of(able)
     by_language = _by_language(able)
     kinds: list[_Kind] = []
@@ -194,8 +198,8 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
         kinds += _kinds(language, some, len(by_language) > 1, spelling, count, seed)
     if not kinds:
         raise DataError(
-            f"no kind of users has {FEWEST_OF_A_KIND} conversations in each half of the log. Give a longer log, "
-            "or ask for fewer with --count."
+            f"no kind of users has {FEWEST_OF_A_KIND} conversations in each half of the log. Give a longer "
+            "log, or ask for fewer with --count."
         )
     kinds.sort(key=lambda kind: -len(kind.aside))
     names = unique_names([kind.name for kind in kinds])
@@ -212,20 +216,13 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
     return _Learned(distillation, kinds, spelling, [turns[0] for turns in able])
 
 
-def _masked(turns: Spoken, own: object, counts: Counter[str]) -> Spoken:
-    texts = mask_texts(list(turns), own)  # type: ignore[arg-type]
-    for text in texts:
-        counts.update(text.found)
-    return [text.text for text in texts]
-
-
 def _by_language(conversations: Sequence[Spoken]) -> dict[str | None, list[Spoken]]:
     """Return the conversations of each frequent language, the most frequent first."""
     seen = detect_languages([" ".join(turns) for turns in conversations])
     usual = Counter(lang for lang in seen if lang).most_common(1)
     langs = [lang or (usual[0][0] if usual else None) for lang in seen]  # few words tell no language
     counts = Counter(langs)
-    least = max(FEWEST / 2, LANGUAGE_SHARE * len(conversations))
+    least = max(2 * FEWEST_OF_A_KIND, LANGUAGE_SHARE * len(conversations))
     return {
         lang: [turns for turns, of in zip(conversations, langs, strict=True) if of == lang]
         for lang, n in counts.most_common()
@@ -444,5 +441,5 @@ def write_personas(distillation: Distillation, output: Path, *, force: bool = Fa
 
 
 def _toml(value: object) -> str:
-    """Return a text or a list of texts as TOML: a string of JSON is one of TOML, but for the character DEL."""
+    """Return a text or a list of texts as TOML: a string of JSON is one of TOML, but for DEL."""
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")

@@ -252,7 +252,9 @@ async def judge_canaries(
         again = context.wrapped(lambda ask: anew(ask, number))
         rows = [row for asked_judge in asking for row in await judge_answer(asked_judge, answer, again)]
         cut_off.extend(row for row in rows if row.status == "over_budget")
-        return {row.metric: score for row in rows if (score := _canary_score(scored_of(row, modes))) is not None}
+        return {
+            row.metric: score for row in rows if (score := _canary_score(scored_of(row, modes))) is not None
+        }
 
     later = await judge_again(canaries, judge, today)
     if later == canaries or cut_off:

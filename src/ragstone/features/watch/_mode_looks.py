@@ -1,7 +1,5 @@
 """The looks for new modes: which are due, what they found, and the alarms of that."""
 
-# ruff: noqa: S608 - statements are made of our own words and numbers; values are bound
-
 import sqlite3
 from datetime import date, timedelta
 

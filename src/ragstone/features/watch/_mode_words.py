@@ -48,10 +48,16 @@ def mode_blocks(look: Look, served: str) -> list[Block]:
 
 
 def _table(look: Look, served: str) -> Block:
+    several = sum(row.mean.metric == UNCOVERED for row in look.modes) > 1
+
     def name(row: MetricRow) -> Cell:
-        title = NONE_OF_THEM if row.mean.metric == UNCOVERED else mode_title(row.mean.metric)
-        links = (Link("Answers", f"{served}/questions?metric={quote(row.mean.metric)}", title),) if served else ()
-        return Cell(title, row.mean.judge, links=links)
+        is_rest = row.mean.metric == UNCOVERED
+        title = NONE_OF_THEM if is_rest else mode_title(row.mean.metric)
+        by = f"set {row.mean.judge.split()[1]} of modes" if is_rest and several else row.mean.judge
+        beside = "" if is_rest and not several else by
+        if not served:
+            return Cell(title, beside)
+        return Cell("", beside, links=(Link(title, f"{served}/questions?metric={quote(row.mean.metric)}"),))
 
     def share(point: TrendPoint | None) -> str:
         return "" if point is None or point.mean is None else percent(point.mean)
@@ -59,9 +65,7 @@ def _table(look: Look, served: str) -> Block:
     def ends(point: TrendPoint | None) -> str:
         if point is None or point.mean is None or point.low is None or point.high is None:
             return ""
-        return percent_ends(
-            Estimate(value=point.mean, low=point.low, high=point.high, n=point.n, method="weighted", level=0.95)
-        )
+        return percent_ends(_estimate(point.mean, point.low, point.high, point.n))
 
     def scored(point: TrendPoint | None) -> str:
         return "none" if point is None else f"{count(point.n)} judged"
@@ -79,16 +83,21 @@ def _table(look: Look, served: str) -> Block:
     return table_of("Failure modes", rows, columns)
 
 
+def _estimate(mean: float, low: float | None, high: float | None, n: int) -> Estimate:
+    return Estimate(value=mean, low=low, high=high, n=n, method="student")
+
+
 def _new(found: FoundMode) -> Sequence[Block]:
     """Return what a new mode is: how many answers, since when, some of them, and what to do with it."""
     mode = found.mode
+    after = mode.after
     ends = (
-        f" ({percent(mode.after.low)} to {percent(mode.after.high)})"
-        if mode.after.low is not None and mode.after.high is not None
-        else ""
+        ""
+        if after.low is None
+        else f" ({percent_ends(_estimate(after.mean, after.low, after.high, after.n))})"
     )
     rests = (
-        f"In the weeks before {mode.looked}, {percent(mode.after.mean)}{ends} of answers are wrong and have "
+        f"In the weeks up to {mode.looked}, {percent(after.mean)}{ends} of answers are wrong and have "
         f"its signs, before that {percent(mode.before.mean)}. Found in {plural(mode.n, 'answer')}, the first "
         f"on {mode.since}."
     )

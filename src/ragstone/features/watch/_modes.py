@@ -1,4 +1,4 @@
-"""The failure modes of a project -> judges that the monitor asks beside its own; what cannot be watched is named."""
+"""The failure modes of a project -> judges that the monitor asks beside its own; those that it cannot."""
 
 from collections.abc import Sequence
 from datetime import date

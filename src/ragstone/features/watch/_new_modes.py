@@ -127,16 +127,10 @@ def find_new_modes(
         carried = {n for n, answer in read.items() if any(sign.is_in(answer) for sign in known)}
         weeks.wrong &= ~np.array([row.n in carried for row in rows])
     proposing, deciding = _Half(weeks, read, 0), _Half(weeks, read, 1)
-    proposed = [
-        sign
-        for sign in proposing.propose(seed)
-        if max(proposing.p_values(sign)) <= SCREEN
-    ]
+    proposed = [sign for sign in proposing.propose(seed) if max(proposing.p_values(sign)) <= SCREEN]
     modes: list[NewMode] = []
     held: set[int] = set()
-    tested = sorted(
-        ((max(deciding.p_values(sign)) * len(proposed), at) for at, sign in enumerate(proposed))
-    )
+    tested = sorted(((max(deciding.p_values(sign)) * len(proposed), at) for at, sign in enumerate(proposed)))
     for p, at in tested:
         mode = weeks.mode(proposed[at], (proposing, deciding), day, min(1.0, p), alpha)
         carried = {rows[place].n for place in deciding.carried(proposed[at], weeks.recent & weeks.wrong)}
@@ -152,7 +146,7 @@ def recent_share(
     signs: ModeSigns,
     day: date,
 ) -> tuple[float | None, date]:
-    """Return the share of the answers of the weeks before a day that are wrong with a sign, and their first day.
+    """Return the share of answers of the weeks before a day that are wrong with a sign; and their first day.
 
     None where there are none.
     """
@@ -163,6 +157,11 @@ def recent_share(
     total = sum(weight.values())
     carried = sum(weight[n] for n, answer in read.items() if signs.is_in(answer))
     return (carried / total if total else None), begin
+
+
+def places_of(mask: Mask) -> list[int]:
+    """Return the places where a mask is true."""
+    return [int(at) for at in np.flatnonzero(mask)]
 
 
 @lru_cache(maxsize=65_536)
@@ -187,10 +186,11 @@ class _Weeks:
         self.half = np.array(
             [zlib.crc32((row.who or text).encode()) & 1 for row, text in zip(rows, words, strict=True)]
         )
-        _, keys = np.unique(words, return_inverse=True)
+        _, self.first_of, keys = np.unique(words, return_index=True, return_inverse=True)
+        self.key = keys.astype(np.int64)
         # The same question once a week, counted from the look.
         weeks = (day.toordinal() - 1 - self.day) // WEEK
-        self.unit = keys.astype(np.int64) * (int(weeks.max(initial=0)) + 1) + weeks
+        self.unit = self.key * (int(weeks.max(initial=0)) + 1) + weeks
 
     def needed(self) -> list[int]:
         """Return the places of the answers to read: wrong ones, and right ones of the last weeks."""
@@ -199,10 +199,14 @@ class _Weeks:
         some = [np.flatnonzero(right & (self.half == half))[-MOST_RIGHT:] for half in (0, 1)]
         return [int(at) for at in np.sort(np.concatenate([places, *some]))]
 
-    def question(self, at: int) -> Answer:
-        """Return an exchange as far as signs of questions read it."""
-        row = self.rows[at]
-        return Answer(question_id=str(row.n), system="log", question=row.question, answer="")
+    def asked(self, signs: ModeSigns) -> Mask:
+        """Return which exchanges carry signs that only their questions need be read for."""
+        questions = (self.rows[at].question for at in self.first_of)
+        carried = [
+            signs.is_in(Answer(question_id="", system="log", question=question, answer=""))
+            for question in questions
+        ]
+        return np.array(carried, dtype=np.bool_)[self.key]
 
     def mode(
         self, sign: ModeSigns, halves: tuple["_Half", "_Half"], day: date, p: float, alpha: float
@@ -230,7 +234,7 @@ class _Weeks:
         )
 
     def _level(self, inside: Mask, has: Mask) -> Level:
-        w = np.array([1.0 / self.rows[at].chance for at in np.flatnonzero(inside)])
+        w = np.array([1.0 / self.rows[at].chance for at in places_of(inside)])
         x = has[inside].astype(np.float64)
         columns = np.stack([np.ones_like(w), w, w * x, w * w, w * w * x, w * w * x * x], axis=1)
         days = self.day[inside] - self.first
@@ -250,11 +254,7 @@ class _Half:
     def propose(self, seed: int) -> list[ModeSigns]:
         """Return signs that mark wrong answers of the last weeks, the most certain first."""
         weeks = self._weeks
-        places = [
-            int(at)
-            for at in np.flatnonzero(self.inside & weeks.recent)
-            if weeks.rows[at].n in self._read
-        ]
+        places = [at for at in places_of(self.inside & weeks.recent) if weeks.rows[at].n in self._read]
         found = propose_signs(
             [self._read[weeks.rows[at].n] for at in places],
             [bool(weeks.wrong[at]) for at in places],
@@ -267,8 +267,8 @@ class _Half:
         """Return the places of the exchanges, of those that are read, that carry a sign."""
         weeks = self._weeks
         return [
-            int(at)
-            for at in np.flatnonzero(self.inside & among)
+            at
+            for at in places_of(self.inside & among)
             if (answer := self._read.get(weeks.rows[at].n)) and sign.is_in(answer)
         ]
 
@@ -279,24 +279,22 @@ class _Half:
         units = weeks.unit
 
         def n_units(places: Sequence[int] | Codes) -> int:
-            return len({int(units[at]) for at in places})
+            return len(np.unique(units[places])) if len(places) else 0
 
         recent, before = (self.inside & mask for mask in (weeks.recent, weeks.before))
         places = [self.carried(sign, mask & weeks.wrong) for mask in (recent, before)]
         k, k_before = map(n_units, places)
         n, n_before = (n_units(np.flatnonzero(mask)) for mask in (recent, before))
         n_wrong = n_units(np.flatnonzero(recent & weeks.wrong))
-        right = [int(at) for at in np.flatnonzero(recent & ~weeks.wrong) if weeks.rows[at].n in self._read]
+        right = [at for at in places_of(recent & ~weeks.wrong) if weeks.rows[at].n in self._read]
         n_right, k_right = n_units(right), n_units(self.carried(sign, recent & ~weeks.wrong))
         apart = fisher_p(k, k + k_right, n_wrong, n_wrong + n_right)
         more = binomial_tail(k, k + k_before, n / (n + n_before))
         if sign.inputs != ["question"]:
             return apart, more, more
         # More is asked about it, which is no fault of the answers: are they wrong more often than before?
-        asked, asked_before = (
-            n_units([int(at) for at in np.flatnonzero(mask) if sign.is_in(weeks.question(int(at)))])
-            for mask in (recent, before)
-        )
+        carried = weeks.asked(sign)
+        asked, asked_before = (n_units(np.flatnonzero(mask & carried)) for mask in (recent, before))
         if asked_before < ASKED_BEFORE:
             return apart, more, more
         return apart, more, fisher_p(k, asked, k + k_before, asked + asked_before)
@@ -307,8 +305,11 @@ def binomial_tail(k: int, n: int, share: float) -> float:
     if k <= 0:
         return 1.0
     logs = [
-        math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1)
-        + i * math.log(share) + (n - i) * math.log1p(-share)
+        math.lgamma(n + 1)
+        - math.lgamma(i + 1)
+        - math.lgamma(n - i + 1)
+        + i * math.log(share)
+        + (n - i) * math.log1p(-share)
         for i in range(k, n + 1)
     ]
     return min(1.0, sum(map(math.exp, logs)))

@@ -1,7 +1,5 @@
 """Which answers are wrong and have no watched failure mode: a score of its own, beside those of judges."""
 
-# ruff: noqa: S608 - statements are made of our own words and numbers; values are bound
-
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
@@ -24,8 +22,8 @@ class ModeSet(msgspec.Struct, frozen=True, kw_only=True):
     """The modes that were watched together. since: the first day whose answers can raise an alarm.
 
     The days before it were in the store when the set was declared: a mode may have been found in them, and
-    what chose a mode is no evidence for it. wrong_by: the judges that say what is wrong; modes: name -> digest
-    of the mode's judge; model: that the judges ask, none where they ask none.
+    what chose a mode is no evidence for it. wrong_by: judges that say what is wrong; modes: name -> digest of
+    the mode's judge; model: that the judges ask, none where they ask none.
     """
 
     since: date
@@ -60,7 +58,7 @@ def keep_uncovered(db: sqlite3.Connection, day: int, sets: Sequence[ModeSet]) ->
     """Keep, for the exchanges of a day, whether each is wrong without a mode; for the caller's transaction.
 
     An answer is wrong if one of `wrong_by` scores it beyond the middle of its scale. It counts once all modes
-    of that day's set have been asked. Where no judge scored it, it is not applicable; where it is wrong, and a
+    of that day's set have been asked. Where no judge scored it, it is not applicable; where it is wrong and a
     mode could not be scored and no other holds it, it has the status of that mode.
     """
     if not sets:

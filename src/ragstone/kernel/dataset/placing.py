@@ -65,7 +65,7 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
         # Documents that are not there are named elsewhere, see missing_documents.
         stale = {name: state for name, state in self.stale.items() if state != "document gone"}
         if stale:
-            counts = Counter(stale.values())
+            counts = Counter[str](stale.values())
             kinds = ", ".join(f"{state}: {counts[state]:,}" for state in STALE if counts[state])
             more = f" and {len(stale) - SHOWN:,} more" if len(stale) > SHOWN else ""
             notes.append(
@@ -102,7 +102,7 @@ def remember_sources(question: Question, documents: Mapping[str, str]) -> Questi
 
 
 def _source(span: Evidence, text: str, lang: str | None) -> EvidenceSource:
-    """Return what is remembered of a span: its characters, those beside them, and the rest of its sentence."""
+    """Return what is remembered of a span: its characters, what stood beside them, and its sentences."""
     first, last = max(0, span.start - BESIDE), min(len(text), span.end + BESIDE)
     whole = (span.start, span.end) == (0, len(text))
     start, end = (first, last) if whole else _sentences_around(span, text, lang)

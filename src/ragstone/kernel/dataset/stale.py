@@ -1,20 +1,12 @@
 """Questions and the documents of today -> where the evidence is now, and which questions are stale."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from ragstone.kernel.dataset._realigning import (
-    SHOWN,
-    Asked,
-    Realigned,
-    TextWords,
-    passage_of,
-    realign,
-    seeds_of,
-)
+from ragstone.kernel.dataset._realigning import SHOWN, Asked, TextWords, passage_of, realign, rough_seeds
 from ragstone.kernel.dataset._spans import (
     STALE,
     EvidenceWords,
@@ -28,14 +20,12 @@ from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.records import Document, Evidence, Question, references
 from ragstone.kernel.retrieval.relevance import dropped_duplicates, relevant_documents
 
-FAR = 5  # words of a passage, from which on it is looked for in other documents
+FAR = 3  # seeds of a passage, from which on it is looked for in other documents
 MOST_DOCUMENTS = 3  # that are aligned with a passage, those with most of its seeds
 SHARE = 0.4  # of a passage's seeds that another document must have
 SURE = 0.8  # similarity in its own document, from which on evidence is not looked for elsewhere
-UNPLACED = ("unclear", "answer changed", "evidence changed", "evidence gone")
-GRAVITY = {
-    state: rank for rank, state in enumerate(("unchanged", "moved", "edited", "unknown", "unclear", *STALE))
-}
+FOUND: tuple[State, ...] = ("unchanged", "moved", "edited")
+GRAVITY: dict[State, int] = {state: rank for rank, state in enumerate((*FOUND, "unknown", "unclear", *STALE))}
 
 
 class SpanState(NamedTuple):
@@ -47,123 +37,101 @@ class SpanState(NamedTuple):
     similarity: float = 1.0
 
 
-@takes_rows(questions=Question, documents=Document)
-def check_evidence(questions: Sequence[Question], documents: Sequence[Document]) -> PlacedEvidence:
-    """Return how the evidence of questions is in these documents, and where.
-
-    Beside what place_evidence returns: `states`, and why. Evidence is looked for by its characters as place_evidence does; then, by its words and those around it,
-    in its own document and, where it is not there, in all others. It is *stale* where what it says has
-    changed (a number, a negation, the reference, or words that carry it), where it is nowhere any more, and
-where no document is there that the question names. What cannot be told is `unknown` (nothing is
-    remembered of the evidence, see remember_sources) or `unclear` (several places are as likely). Of several
-    spans one that still holds a reference is enough. Without documents all is unknown.
-    """
-    texts = {document.id: document.text for document in documents}
-    located = locate_spans(questions, texts)
-    kept_by = {name: document.id for document in documents for name in dropped_duplicates(document)}
-    words: dict[str, TextWords] = {}
-
-    def words_of(name: str) -> TextWords:
-        if name not in words:
-            words[name] = TextWords(texts[name])
-        return words[name]
-
-    spans: dict[tuple[int, int], SpanState] = {}
-    elsewhere: list[_Sought] = []
-    for name, of_document in located.spans.items():
-        for span in of_document:
-            key = (span.question, span.at)
-            asked, was = _asked(questions[span.question]), (questions[span.question].evidence or [])[span.at]
-            start = located.starts[key]
-            length = len(span.known.words) or was.end - was.start
-            state = None
-            if start is not None and _same_passage(span.known, texts[name], start):
-                state = SpanState(
-                    "unchanged" if start == was.start else "moved",
-                    Evidence(document_id=name, start=start, end=start + length),
-                )
-            elif not span.known.words:
-                state = SpanState(
-                    "unclear",
-                    was,
-                    f"Document {name} has changed, and nothing else of this evidence is known.",
-                )
-            else:
-                again = realign(span.known, words_of(name), asked)
-                if start is None and not span.known.digest and span.known.words in texts[name]:
-                    reason = f"Document {name} has the words of its evidence in several places."
-                    spans[key] = SpanState("unclear", was, reason)
-                    continue
-                state = _state(was, name, start, span.known.words, again)
-                if start is None and (again is None or again.similarity < SURE):
-                    elsewhere.append(_Sought(key, was, span.known, asked, state))
-            spans[key] = state
-    whole = {span.known.digest for _, span in located.lost if span.known.digest and not span.known.words}
-    renamed = {document_digest(text): name for name, text in reversed(texts.items())} if whole else {}
-    for name, span in located.lost:
-        was = (questions[span.question].evidence or [])[span.at]
-        key = (span.question, span.at)
-        if name in kept_by:
-            spans[key] = SpanState("unchanged", was)  # that one says the same
-            continue
-        if not span.known.words and span.known.digest in renamed:
-            to = renamed[span.known.digest]
-            spans[key] = SpanState("moved", Evidence(document_id=to, start=was.start, end=was.end))
-            continue
-        gone = SpanState("document gone", was, f"Document {name} is not among the documents.")
-        spans[key] = gone
-        if span.known.words:
-            elsewhere.append(_Sought(key, was, span.known, _asked(questions[span.question]), gone))
-    if elsewhere:
-        spans |= _found_elsewhere(elsewhere, texts, words_of)
-    return _checked(questions, located, spans, texts, kept_by)
-
-
 class _Sought(NamedTuple):
-    """Evidence that is looked for in all documents, and how it is if it is in none."""
+    """Evidence, what is known of it, and where the same characters stand in its document, if they do."""
 
     key: tuple[int, int]
     was: Evidence
     known: EvidenceWords
     asked: Asked
-    otherwise: SpanState
+    start: int | None = None
 
 
-def _asked(question: Question) -> Asked:
-    return Asked(question.question, references(question), question.lang)
+@takes_rows(questions=Question, documents=Document)
+def check_evidence(questions: Sequence[Question], documents: Sequence[Document]) -> PlacedEvidence:
+    """Return how the evidence of questions is in these documents, and where.
+
+    Beside what place_evidence returns: `states`, and why. Evidence is looked for by its characters, as
+    place_evidence does; then by its words and those around it, in its own document and, where it is not
+    there, in all others. It is *stale* where what it says has changed (a number, a negation, the reference,
+    or words that carry it), where it is nowhere any more, and where no document is there that the question
+    names. What cannot be told is `unknown` (nothing is remembered of the evidence, see remember_sources) or
+    `unclear` (several places are as likely). Of several spans one that still holds a reference is enough.
+    Without documents all is unknown.
+    """
+    texts = {document.id: document.text for document in documents}
+    kept = {name for document in documents for name in dropped_duplicates(document)}
+    located = locate_spans(questions, texts)
+    words = {name: TextWords(texts[name]) for name in located.spans}
+    spans: dict[tuple[int, int], SpanState] = {}
+    elsewhere: list[tuple[_Sought, SpanState]] = []
+
+    def sought_of(question: int, at: int, known: EvidenceWords, start: int | None) -> _Sought:
+        row = questions[question]
+        asked = Asked(row.question, references(row), row.lang)
+        return _Sought((question, at), (row.evidence or [])[at], known, asked, start)
+
+    for name, of_document in located.spans.items():
+        for span in of_document:
+            key = (span.question, span.at)
+            one = sought_of(*key, span.known, located.starts[key])
+            spans[key] = _in_its_document(one, words[name])
+            if one.start is None and span.known.words and spans[key].similarity < SURE:
+                elsewhere.append((one, spans[key]))
+    lost = [(name, sought_of(s.question, s.at, s.known, None)) for name, s in located.lost]
+    renamed = _renamed([one.known for _, one in lost], texts)
+    for name, one in lost:
+        if name in kept:  # the one that was kept says the same
+            spans[one.key] = SpanState("unchanged", one.was)
+        elif not one.known.words and one.known.digest in renamed:
+            here = msgspec.structs.replace(one.was, document_id=renamed[one.known.digest])
+            spans[one.key] = SpanState("moved", here)
+        else:
+            gone = SpanState("document gone", one.was, f"Document {name} is not among the documents.", 0.0)
+            spans[one.key] = gone
+            elsewhere += [(one, gone)] if one.known.words else []
+    spans |= _found_elsewhere(elsewhere, texts)
+    return _checked(questions, located, spans, texts, kept)
 
 
-def _same_passage(known: EvidenceWords, text: str, start: int) -> bool:
-    """Say whether all that is known of evidence still stands around a place, to the letter."""
+def _in_its_document(one: _Sought, words: TextWords) -> SpanState:
+    """Return the state of evidence whose document is there."""
+    name, text, known = one.was.document_id, words.text, one.known
     passage, begin = passage_of(known)
-    return text.startswith(passage, start - begin) if start >= begin else not passage
+    length = len(known.words) or one.was.end - one.was.start
+    if one.start is not None:
+        here = Evidence(document_id=name, start=one.start, end=one.start + length)
+        same = SpanState("unchanged" if one.start == one.was.start else "moved", here)
+        if one.start >= begin and text.startswith(passage, one.start - begin):
+            return same
+        again = _aligned(one, words, name)
+        return again if again and again.state in STALE and _meet(again.now, here) else same
+    if not known.words:
+        reason = f"Document {name} has changed, and only its digest is known of the evidence."
+        return SpanState("unclear", one.was, reason)
+    if not known.digest and known.words in text:
+        return SpanState("unclear", one.was, f"Document {name} has the words of the evidence several times.")
+    gone = f"Document {name} no longer has the evidence “{_differing(known.words, known.words)[0]}”."
+    return _aligned(one, words, name) or SpanState("evidence gone", one.was, gone, 0.0)
 
 
-def _state(
-    was: Evidence, name: str, start: int | None, words: str, again: Realigned | None
-) -> SpanState:
-    """Return the state of evidence in its own document. start: of the same characters, None for none."""
-    if start is not None:
-        here = Evidence(document_id=name, start=start, end=start + len(words))
-        if again is not None and again.what is not None and again.start <= start < again.end + len(words):
-            return SpanState(_changed(again), here, _because(again, name), again.similarity)
-        return SpanState("unchanged" if start == was.start else "moved", here)
+def _aligned(one: _Sought, words: TextWords, name: str) -> SpanState | None:
+    """Return the state of evidence in a document by its words; None where too few of them are there."""
+    again = realign(one.known, words, one.asked)
     if again is None:
-        reason = f"Document {name} no longer has the evidence “{_differing(words, words)[0]}”."
-        return SpanState("evidence gone", was, reason, 0.0)
+        return None
     now = Evidence(document_id=name, start=again.start, end=again.end)
     if again.what is None:
-        return SpanState("edited", now, "", again.similarity)
-    return SpanState(_changed(again), now, _because(again, name), again.similarity)
+        exact = words.text[again.start : again.end] == one.known.words
+        return SpanState("moved" if exact else "edited", now, "", again.similarity)
+    was_text, now_text = _differing(again.was, again.now)
+    because = f"Document {name} now says “{now_text}”; the evidence was “{was_text}”."
+    changed: State = "evidence changed" if again.what == "words" else "answer changed"
+    return SpanState(changed, now, because, again.similarity)
 
 
-def _changed(again: Realigned) -> State:
-    return "evidence changed" if again.what == "words" else "answer changed"
-
-
-def _because(again: Realigned, name: str) -> str:
-    was, now = _differing(again.was, again.now)
-    return f"Document {name} now says “{now}”; the evidence was “{was}”."
+def _meet(one: Evidence, other: Evidence) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def _differing(was: str, now: str) -> tuple[str, str]:
@@ -172,8 +140,7 @@ def _differing(was: str, now: str) -> tuple[str, str]:
     if max(len(was), len(now)) <= SHOWN:
         return was, now
     at = next((n for n, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), 0)
-    first = max(0, at - SHOWN // 3)
-    first = was.rfind(" ", 0, first + 1) + 1 if first else 0
+    first = was.rfind(" ", 0, max(0, at - SHOWN // 3) + 1) + 1
 
     def cut(text: str) -> str:
         piece = text[first : first + SHOWN]
@@ -182,46 +149,93 @@ def _differing(was: str, now: str) -> tuple[str, str]:
     return cut(was), cut(now)
 
 
+def _renamed(known: Sequence[EvidenceWords], texts: Mapping[str, str]) -> dict[str, str]:
+    """Return digest -> document, of evidence that is a whole document of which only the digest is known."""
+    wanted = {one.digest for one in known if one.digest and not one.words}
+    if not wanted:
+        return {}
+    digests = ((document_digest(text), name) for name, text in reversed([*texts.items()]))
+    return {digest: name for digest, name in digests if digest in wanted}
+
+
 def _found_elsewhere(
-    sought: Sequence[_Sought], texts: Mapping[str, str], words_of: Callable[[str], TextWords]
+    lost: Sequence[tuple[_Sought, SpanState]], texts: Mapping[str, str]
 ) -> dict[tuple[int, int], SpanState]:
-    """Return the states of evidence that another document has now; of the rest as they were."""
-    wanted: dict[tuple[str, ...], set[int]] = defaultdict(set)
-    n_seeds: list[int] = []
-    for n, one in enumerate(sought):
-        tokens = TextWords(passage_of(one.known)[0]).tokens
-        seeds = set(seeds_of(tokens)) if len(tokens) >= FAR else set()
-        n_seeds.append(len(seeds))
-        for seed in seeds:
-            wanted[seed].add(n)
+    """Return the states of evidence that another document has now; what is nowhere is left out.
+
+    One span of each document is looked for in all others. Where it is found, the other spans are looked for
+    there first, to the letter.
+    """
+    leading = {one.was.document_id: n for n, (one, _) in reversed([*enumerate(lost)])}
+    first = [lost[n] for n in sorted(leading.values())]
+    states = _searched(first, texts)
+    homes: dict[str, list[str]] = defaultdict(list)
+    for one, _ in first:
+        if one.key in states:
+            homes[one.was.document_id].append(states[one.key].now.document_id)
+    rest = []
+    for one, otherwise in lost:
+        if one.key in states:
+            continue
+        passage, begin = passage_of(one.known)
+        for home in homes[one.was.document_id]:
+            at = texts[home].find(passage)
+            if at >= 0 and at == texts[home].rfind(passage) and len(passage) > len(one.known.words):
+                begins = at + begin
+                now = Evidence(document_id=home, start=begins, end=begins + len(one.known.words))
+                states[one.key] = SpanState("moved", now)
+                break
+        else:
+            rest.append((one, otherwise))
+    return states | _searched(rest, texts)
+
+
+def _searched(
+    lost: Sequence[tuple[_Sought, SpanState]], texts: Mapping[str, str]
+) -> dict[tuple[int, int], SpanState]:
+    """Return the states of evidence in the documents that have most seeds of it."""
+    candidates = _candidates([one for one, _ in lost], texts)
+    best: dict[int, SpanState] = {}
+    for name in filter(candidates.__contains__, texts):  # in the order of the documents
+        words = TextWords(texts[name])
+        for n in candidates[name]:
+            state = _aligned(lost[n][0], words, name)
+            if state and (n not in best or _rank(state) > _rank(best[n])):
+                best[n] = state
+    # Evidence that was changed in its own document is not traded for changed words of another one.
+    return {
+        lost[n][0].key: state
+        for n, state in best.items()
+        if state.state not in STALE or lost[n][1].state in ("document gone", "evidence gone")
+    }
+
+
+def _candidates(lost: Sequence[_Sought], texts: Mapping[str, str]) -> dict[str, list[int]]:
+    """Return document -> which of the spans it may have, as its seeds tell; their own documents left out."""
+    wanted: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    own = [rough_seeds(one.known.words) for one in lost]
+    passages = [
+        seeds if len(seeds) >= FAR else rough_seeds(passage_of(one.known)[0])
+        for one, seeds in zip(lost, own, strict=True)
+    ]
+    for n, seeds in enumerate(passages):
+        for seed in seeds if len(seeds) >= FAR else ():
+            wanted[seed].append(n)
     shared: dict[int, Counter[str]] = defaultdict(Counter)
     for name, text in texts.items() if wanted else ():
-        for seed in wanted.keys() & set(seeds_of(TextWords(text).tokens)):
+        for seed in wanted.keys() & rough_seeds(text):
             for n in wanted[seed]:
-                shared[n][name] += 1
-    states = {}
-    for n, one in enumerate(sought):
-        best: tuple[float, SpanState] | None = None
-        for name, count in sorted(shared[n].items(), key=lambda pair: -pair[1])[:MOST_DOCUMENTS]:
-            again = realign(one.known, words_of(name), one.asked) if count >= SHARE * n_seeds[n] else None
-            if again is None or (name == one.was.document_id):
-                continue
-            if again.what is None:
-                exact = texts[name][again.start : again.end] == one.known.words
-                now = Evidence(document_id=name, start=again.start, end=again.end)
-                state = SpanState("moved" if exact else "edited", now, "", again.similarity)
-            else:
-                now = Evidence(document_id=name, start=again.start, end=again.end)
-                state = SpanState(_changed(again), now, _because(again, name), again.similarity)
-            rank = again.similarity - (again.what is not None)
-            if best is None or rank > best[0]:
-                best = rank, state
-        # Changed evidence of a document that is still there is not traded for changed evidence of another.
-        if best is not None and (
-            best[1].state not in STALE or one.otherwise.state in ("document gone", "evidence gone")
-        ):
-            states[one.key] = best[1]
-    return states
+                shared[n][name] += lost[n].was.document_id != name
+    candidates: dict[str, list[int]] = defaultdict(list)
+    for n, counts in shared.items():
+        for name, count in sorted(counts.items(), key=lambda pair: -pair[1])[:MOST_DOCUMENTS]:
+            if count >= SHARE * len(passages[n]):
+                candidates[name].append(n)
+    return candidates
+
+
+def _rank(state: SpanState) -> float:
+    return state.similarity - (state.state in STALE)
 
 
 def _checked(
@@ -229,8 +243,9 @@ def _checked(
     located: LocatedSpans,
     spans: Mapping[tuple[int, int], SpanState],
     texts: Mapping[str, str],
-    kept_by: Mapping[str, str],
+    kept: set[str],
 ) -> PlacedEvidence:
+    """Return the questions with their evidence where it is, and the gravest state of each."""
     states: dict[str, State] = {}
     because: dict[str, str] = {}
     rows: list[Question] = []
@@ -239,20 +254,13 @@ def _checked(
     for n, question in enumerate(questions):
         evidence = question.evidence or []
         of_row = [spans.get((n, at)) or _unknown(span, texts) for at, span in enumerate(evidence)]
-        row = question
-        if of_row:
-            worst = max(of_row, key=lambda one: GRAVITY[one.state])
-            if worst.state in STALE and _still_held(question, of_row, texts):
-                worst = next(one for one in of_row if one.state not in STALE)
+        row = _replaced(question, of_row)
+        worst = _worst(question, of_row, texts) if of_row else _without_evidence(row, texts, kept)
+        if worst is not None:
             states[question.id] = worst.state
             if worst.because:
                 because[question.id] = worst.because
-            row = _replaced(question, of_row)
-        named = relevant_documents(row)
-        if texts and named and not evidence and not any(name in texts or name in kept_by for name in named):
-            states[question.id] = "document gone"
-            because[question.id] = f"Document {named[0]} is not among the documents."
-        if any(one.state in UNPLACED for one in of_row):
+        if any(one.state not in (*FOUND, "unknown", "document gone") for one in of_row):
             unplaced.add(question.id)
         elif row.evidence != question.evidence:
             moved.add(question.id)
@@ -271,27 +279,39 @@ def _checked(
 
 def _unknown(span: Evidence, texts: Mapping[str, str]) -> SpanState:
     text = texts.get(span.document_id)
-    if text is not None and span.end > len(text):
-        reason = f"Document {span.document_id} has {len(text):,} characters, and the evidence ends at {span.end:,}."
-        return SpanState("evidence gone", span, reason)
-    return SpanState("unknown", span)
+    if text is None or span.end <= len(text):
+        return SpanState("unknown", span)
+    ends = f"has {len(text):,} characters, and its evidence ends at {span.end:,}"
+    return SpanState("unclear", span, f"Document {span.document_id} {ends}.")
 
 
-def _still_held(question: Question, of_row: Sequence[SpanState], texts: Mapping[str, str]) -> bool:
-    """Say whether another span of a question is as it was and holds a reference."""
-    held = [
-        texts[one.now.document_id][one.now.start : one.now.end].casefold()
-        for one in of_row
-        if one.state in ("unchanged", "moved", "edited")
-    ]
-    return any(text.casefold() in passage for passage in held for text in references(question) if text)
+def _worst(question: Question, of_row: Sequence[SpanState], texts: Mapping[str, str]) -> SpanState:
+    """Return the gravest state; of a question that has another span with a reference, none that is stale."""
+    found = [one for one in of_row if one.state in FOUND]
+    there = [one.now for one in found if one.now.document_id in texts]
+    held = [texts[now.document_id][now.start : now.end].casefold() for now in there]
+    if any(text.casefold() in passage for passage in held for text in references(question) if text):
+        of_row = [one for one in of_row if one.state not in STALE]
+    return max(of_row, key=lambda one: GRAVITY[one.state])
+
+
+def _without_evidence(row: Question, texts: Mapping[str, str], kept: set[str]) -> SpanState | None:
+    """Return the state of a question that names documents alone, none of which is there; None of others."""
+    named = relevant_documents(row)
+    if not texts or not named or any(name in texts or name in kept for name in named):
+        return None
+    nowhere = Evidence(document_id=named[0], start=0, end=0)
+    return SpanState("document gone", nowhere, f"Document {named[0]} is not among the documents.")
 
 
 def _replaced(question: Question, of_row: Sequence[SpanState]) -> Question:
     """Return the question with its evidence, and the documents that it names, where they are now."""
     evidence = question.evidence or []
-    settled = ("moved", "edited")
-    now = [one.now if one.state in settled else span for one, span in zip(of_row, evidence, strict=True)]
+    settled = [one.state in ("moved", "edited") for one in of_row]
+    now = [
+        one.now if is_settled else span
+        for one, span, is_settled in zip(of_row, evidence, settled, strict=True)
+    ]
     if now == evidence:
         return question
     left = {span.document_id for span in now}

@@ -7,18 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.kernel.embedding.model import Vectors
+from ragstone.kernel.embedding.model import Vectors, widened
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.persistence.sqlite import connect, prepare
 
 BUSY_S = 60
+WHOLE, HALF = "<f4", "<f2"
 KEYS_A_QUERY = 500  # SQLite takes 999 parameters in its oldest builds
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
 
 
-def load_vectors(path: Path, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-    """Return key -> (d,) vector for those of the keys that the file holds; the file is made if need be."""
+def load_vectors(path: Path, keys: Sequence[bytes], *, half: bool = False) -> dict[bytes, Vectors]:
+    """Return key -> (d,) vector for those of the keys that the file holds; the file is made if need be.
+
+    half: they were stored in 16 bits a number. Which it is belongs to the model, and so to its keys.
+    """
     vectors: dict[bytes, Vectors] = {}
     with _opened(path) as database:
         for start in range(0, len(keys), KEYS_A_QUERY):
@@ -26,15 +30,22 @@ def load_vectors(path: Path, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
             # Only question marks are put into the statement, never a value.
             query = f"SELECT key, vector FROM vectors WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
             rows = database.execute(query, some)
-            vectors |= {key: np.frombuffer(vector, dtype="<f4") for key, vector in rows}
+            vectors |= {key: _decoded(vector, half=half) for key, vector in rows}
     return vectors
 
 
-def store_vectors(path: Path, vectors: Mapping[bytes, Vectors]) -> None:
+def store_vectors(path: Path, vectors: Mapping[bytes, Vectors], *, half: bool = False) -> None:
     """Store the vectors in one transaction. A key that another process stored meanwhile keeps its vector."""
-    rows = [(key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+    kind = HALF if half else WHOLE
+    rows = [(key, vector.astype(kind).tobytes()) for key, vector in vectors.items()]
     with _opened(path) as database:
         database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+
+
+def _decoded(content: bytes, *, half: bool) -> Vectors:
+    if half:
+        return widened(np.frombuffer(content, dtype=HALF)[np.newaxis])[0]
+    return np.frombuffer(content, dtype=WHOLE)
 
 
 @contextmanager

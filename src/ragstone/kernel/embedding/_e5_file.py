@@ -4,6 +4,7 @@ Read as `e5_parse` and `deq_row` of its e5.c do, version 0.3.0: a header, the vo
 arrays. A matrix is blocks of 32 numbers: a scale of 16 bits and 32 numbers of 4 bits less 8.
 """
 
+import itertools
 import struct
 import unicodedata
 from pathlib import Path
@@ -93,7 +94,7 @@ class _Vocabulary:
         ends = np.frombuffer(reader.take(4 * (n_pieces + 1)), "<u4").tolist()
         scores = np.frombuffer(reader.take(4 * n_pieces), "<f4").tolist()
         content = reader.take(n_bytes)
-        pieces = [content[start:end].decode() for start, end in zip(ends, ends[1:], strict=False)]
+        pieces = [content[start:end].decode() for start, end in itertools.pairwise(ends)]
         self._pieces = dict(zip(pieces, zip(range(n_pieces), scores, strict=True), strict=True))
         del self._pieces[pieces[self._unknown]]
         self._longest = max(map(len, pieces))

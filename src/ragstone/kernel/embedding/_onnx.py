@@ -32,7 +32,7 @@ class Graph:
         return name
 
     def node(self, kind: str, *inputs: str, n_outputs: int = 1, **attributes: Attribute) -> list[str]:
-        """Add a node; return the names of its outputs. kind: the operator, `com.microsoft/NAME` for theirs."""
+        """Add a node; return the names of its outputs. kind: `Operator`, or `domain/Operator`."""
         domain, _, operator = kind.rpartition("/")
         outputs = [self._name() for _ in range(n_outputs)]
         parts = [_text(1, name) for name in inputs] + [_text(2, name) for name in outputs]

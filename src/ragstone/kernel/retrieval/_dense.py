@@ -16,7 +16,7 @@ from ragstone.kernel.errors import ConfigError, ModelError, optional_package
 from ragstone.kernel.records import Chunk
 from ragstone.kernel.retrieval.bm25 import rank_by_bm25
 from ragstone.kernel.retrieval.deps import RetrieverDeps
-from ragstone.kernel.retrieval.ranks import Hit, Rank, Subset, hits_among, search_exactly
+from ragstone.kernel.retrieval.ranks import Hit, Rank, Subset, hits_among, narrowed, search_exactly
 
 Nearest = Callable[[Vectors, int, Subset | None], list[list[Hit]]]
 """Queries, k, the chunks that may be found -> for each query at most k hits, best first."""
@@ -74,7 +74,8 @@ def _index(
 ) -> Nearest:
     match declared.index:
         case "exact":
-            return functools.partial(search_exactly, passages, similarity=declared.similarity)
+            index = narrowed(passages) if declared.similarity == "cosine" else passages
+            return functools.partial(search_exactly, index, similarity=declared.similarity)
         case "faiss":
             return search_by_faiss(passages, declared.similarity)
         case "qdrant":

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.kernel.config import Similarity
-from ragstone.kernel.embedding.model import Vectors
+from ragstone.kernel.embedding.model import Vectors, widened
 
 Hit = tuple[int, float]
 """A chunk's position in the corpus and its score."""
@@ -80,10 +80,54 @@ def _candidates(
 
 
 BLOCK_CELLS = 2**24  # similarities held at once: 64 MB of float32
+BLOCK_PASSAGES = 8192  # that are widened at once: 12 MB at 384 numbers
+NARROWED_FROM = 2**27  # numbers, 0.5 GB: below that the time to widen them is worth more than the room
+
+
+class Narrow(msgspec.Struct, frozen=True, eq=False):
+    """Unit vectors in 16 bits a number, and what each is multiplied by to be of length 1."""
+
+    half: NDArray[np.float16]
+    scales: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.half)
+
+    def __getitem__(self, positions: NDArray[np.int64]) -> "Narrow":
+        """Return those at these positions."""
+        return Narrow(self.half[positions], self.scales[positions])
+
+    def cosines(self, queries: Vectors, out: Vectors) -> Vectors:
+        """Return (queries, passages) similarities, in `out`."""
+        for start in range(0, len(self), BLOCK_PASSAGES):
+            part = slice(start, start + BLOCK_PASSAGES)
+            out[:, part] = queries @ self.half[part].astype(np.float32).T
+        out *= self.scales
+        return out
+
+
+def narrowed(passages: Vectors, least: int = NARROWED_FROM) -> Vectors | Narrow:
+    """Return many unit vectors in half the room, where they were made of 16 bits; others as they are.
+
+    least: numbers from which on it is worth it.
+    """
+    if passages.size < least:
+        return passages
+    half = passages.astype(np.float16)
+    lengths = np.empty(len(passages), dtype=np.float32)
+    for start in range(0, len(passages), BLOCK_PASSAGES):
+        part = slice(start, start + BLOCK_PASSAGES)
+        wide = half[part].astype(np.float32)
+        lengths[part] = np.linalg.norm(wide, axis=1)
+        if not np.array_equal(widened(half[part]), passages[part]):
+            return passages
+    lengths[lengths == 0] = 1
+    return Narrow(half, 1 / lengths)
 
 
 def search_exactly(
-    passages: Vectors,
+    passages: Vectors | Narrow,
     queries: Vectors,
     k: int,
     among: Subset | None = None,
@@ -98,12 +142,15 @@ def search_exactly(
     if among is not None:
         passages = passages[among.positions]
     block = max(1, BLOCK_CELLS // max(1, len(passages)))
-    held = np.empty((min(block, len(queries)), len(passages)), dtype=np.float32)
+    scores = np.empty((min(block, len(queries)), len(passages)), dtype=np.float32)
     hits: list[list[Hit]] = []
     for start in range(0, len(queries), block):
         part = queries[start : start + block]
-        if similarity == "cosine":
-            hits += top_hits_of_rows(np.matmul(part, passages.T, out=held[: len(part)]), k)
+        out = scores[: len(part)]
+        if isinstance(passages, Narrow):
+            hits += top_hits_of_rows(passages.cosines(part, out), k)
+        elif similarity == "cosine":
+            hits += top_hits_of_rows(np.matmul(part, passages.T, out=out), k)
         else:
             hits += top_hits_of_rows(similarities(part, passages, similarity), k)
     if among is None:

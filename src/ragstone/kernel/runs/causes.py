@@ -117,7 +117,7 @@ class Returned(msgspec.Struct, frozen=True, kw_only=True):
     n_right: int
 
 
-Change = Literal[
+SystemChange = Literal[
     "right documents",
     "right document first",
     "document retrieved",
@@ -139,25 +139,26 @@ class NetPoints(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
-class Price(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ChangePrice(msgspec.Struct, frozen=True, kw_only=True):
     """What one change would bring to a system.
 
     change: `right documents`: the passages that hold the answer in place of what was retrieved; `right
     document first`: these before what was retrieved, as many contexts as before; `document retrieved`: every
     answer is right that had no relevant document among its contexts; `other model`: `model` answers from what
     was retrieved, or from the right documents; `contexts read`: every answer is right that had one; `right
-    documents, all read`: every answer is right, `shared` lost points of which each of the two alone can bring;
-    `references mended`: no reference is doubtful; `tools never fail`; `second opinion`: its verdicts in place
-    of the judge's, which changes the score and not the system. basis: `measured` where lost and right answers
-    were asked again; `at most` where only what can come back is known: the points are an upper bound, with
-    the interval of that bound; `by causes`: the same, if blame found all causes of the kind and no wrong one. n: questions that it is measured on.
-    n_asked: answers that it rests on; gained: lost points among these that come back; spoiled: points that
-    are lost. people: the points that people would see, if the judge errs with the change as it errs without;
-    None without labels, or where these cannot tell. cost_usd: of the answers asked again and their
-    judgements, as the ledger recorded it; None where a price is unknown or nothing was asked.
+    documents, all read`: every answer is right, `shared` lost points of which each of the two alone can
+    bring; `references mended`: no reference is doubtful and no evidence stale; `tools never fail`; `second opinion`: its verdicts
+    in place of the judge's, which changes the score and not the system. basis: `measured` where lost and
+    right answers were asked again; `at most` where only what can come back is known: the points are an upper
+    bound, with the interval of that bound; `by causes`: the same, if blame found all causes of the kind and
+    no wrong one. n: questions that it is measured on. n_asked: answers that it rests on; gained: lost points
+    among these that come back; spoiled: points that are lost. people: the points that people would see, if
+    the judge errs with the change as it errs without; None without labels, or where these cannot tell.
+    cost_usd: of the answers asked again and their judgements, as the ledger recorded it; None where a price
+    is unknown or nothing was asked.
     """
 
-    change: Change
+    change: SystemChange
     basis: Literal["measured", "at most", "by causes"]
     points: NetPoints
     n: int
@@ -197,4 +198,4 @@ class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
     largest: Largest | None = None
     returned: Returned | None = None
     notes: list[str] = []
-    prices: list[Price] = []
+    prices: list[ChangePrice] = []

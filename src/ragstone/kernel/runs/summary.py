@@ -105,6 +105,7 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 
 class _Numbers(msgspec.Struct):
     chosen: ChosenAnswers | None = None
+    stale: dict[str, str] = {}
 
 
 def chosen_in(source: Path, where: str | None = None) -> ChosenAnswers | None:
@@ -112,16 +113,25 @@ def chosen_in(source: Path, where: str | None = None) -> ChosenAnswers | None:
 
     where: a filter that chooses from them now.
     """
-    folder = source if source.is_dir() else source.parent
-    try:
-        before = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Numbers).chosen
-    except (OSError, msgspec.DecodeError):
-        before = None
+    before = _numbers_of(source).chosen
     if not where:
         return before
     if before:
         return msgspec.structs.replace(before, where=f"({before.where}) and ({where})")
     return ChosenAnswers(of=source.resolve().name, where=where)
+
+
+def stale_in(source: Path) -> dict[str, str]:
+    """Return the stale questions that the summary of a run's folder names: id -> state; none without one."""
+    return _numbers_of(source).stale
+
+
+def _numbers_of(source: Path) -> _Numbers:
+    folder = source if source.is_dir() else source.parent
+    try:
+        return msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Numbers)
+    except (OSError, msgspec.DecodeError):
+        return _Numbers()
 
 
 NumbersT = TypeVar("NumbersT")
