@@ -116,6 +116,8 @@ RUN_ELSEWHERE = {
     "answer": "answer/test_repeats.py",
     "ask": "ask/test_command.py",
     "attack": "attack/test_command.py",
+    "check": "check/test_sets.py",
+    "simulate": "simulate/test_distil.py",
     "bench answerers": "bench/answerers/test_command.py",
     "bench judges": "bench/judges/test_command.py",
     "bench languages": "bench/retrievers/test_command.py",

@@ -28,10 +28,6 @@ def _ends(share: Estimate | None) -> str:
     return f"{percent(share.value)}{ends}"
 
 
-def _n_log(check: SetCheck) -> int:
-    return check.n_log - check.n_log_untyped
-
-
 NONE_REPEATED = Sentence[SetCheck](
     code="set-no-repeats",
     text="No question repeats another in the same words or nearly the same; questions in other words were "
@@ -138,7 +134,7 @@ TOO_FEW = Sentence[SetCheck](
     },
     fills=lambda check: {
         "set": count(sum(check.parts.values()) - check.n_untyped),
-        "log": count(_n_log(check)),
+        "log": count(check.n_log - check.n_log_untyped),
         "least": count(FEWEST),
     },
 )

@@ -55,12 +55,9 @@ def type_of(text: str, lang: str | None) -> QuestionType | None:
         return None
     for sentence in [*asking[::-1], *sentences[::-1]]:
         if kind := _first(sentence, phrases):
-            return "choice" if kind in ("yes_no", "fact") and _chooses(sentence, kind) else kind
+            compares = kind in ("yes_no", "fact") and compares_two(sentence)
+            return "choice" if compares or (kind == "fact" and offers_choice(sentence)) else kind
     return None if asking else "keywords"
-
-
-def _chooses(sentence: str, kind: QuestionType) -> bool:
-    return compares_two(sentence) or (kind == "fact" and offers_choice(sentence))
 
 
 def _first(sentence: str, phrases: _Phrases) -> QuestionType | None:

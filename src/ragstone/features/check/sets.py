@@ -162,25 +162,25 @@ def _repeats(placed: Sequence[_Placed]) -> list[SetRepeat]:
         for some in by_language.values()
         for repeat in find_repeats([place.question.question for place in some])
     ]
-    return [
-        SetRepeat(
-            id=later.question.id,
-            question=later.question.question,
-            part=later.part,
-            of_id=earlier.question.id,
-            of_question=earlier.question.question,
-            of_part=earlier.part,
-            exact=exact,
-            other_answer=_differ(references(later.question), references(earlier.question)),
+    repeats = []
+    for later, earlier, exact in sorted(pairs, key=lambda pair: order[id(pair[0])]):
+        mine, other = (
+            {" ".join(text.casefold().split()) for text in references(place.question)}
+            for place in (later, earlier)
         )
-        for later, earlier, exact in sorted(pairs, key=lambda pair: order[id(pair[0])])
-    ]
-
-
-def _differ(answers: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether both have answers, and no answer of one is one of the other."""
-    first, second = ({" ".join(text.casefold().split()) for text in some} for some in (answers, others))
-    return bool(first and second) and not first & second
+        repeats.append(
+            SetRepeat(
+                id=later.question.id,
+                question=later.question.question,
+                part=later.part,
+                of_id=earlier.question.id,
+                of_question=earlier.question.question,
+                of_part=earlier.part,
+                exact=exact,
+                other_answer=bool(mine and other) and not mine & other,
+            )
+        )
+    return repeats
 
 
 def _pairs(parts: Mapping[str, Sequence[Question]], repeats: Sequence[SetRepeat]) -> list[PartPair]:

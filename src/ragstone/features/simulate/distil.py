@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -186,7 +187,10 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
             f"take {FEWEST}: half of them are set aside. Give a longer log."
         )
     own, masked = own_words(settings.sample.mask), Counter[str]()
-    able = [_masked(turns, own, masked) for turns in able]
+    marked = [mask_texts(list(turns), own) for turns in able]
+    for text in chain.from_iterable(marked):
+        masked.update(text.found)
+    able = [[text.text for text in turns] for turns in marked]
     spelling = spelling_of(able)
     by_language = _by_language(able)
     kinds: list[_Kind] = []
@@ -210,13 +214,6 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
         masked=dict(sorted(masked.items())),
     )
     return _Learned(distillation, kinds, spelling, [turns[0] for turns in able])
-
-
-def _masked(turns: Spoken, own: object, counts: Counter[str]) -> Spoken:
-    texts = mask_texts(list(turns), own)  # type: ignore[arg-type]
-    for text in texts:
-        counts.update(text.found)
-    return [text.text for text in texts]
 
 
 def _by_language(conversations: Sequence[Spoken]) -> dict[str | None, list[Spoken]]:
