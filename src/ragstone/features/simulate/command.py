@@ -45,9 +45,7 @@ def simulate(
     keep_sources([output], log)
     check_place(output, asking.force)
     if model is not None:
-        asking.tell_forecast(
-            lambda: forecast_distilling(log, settings, count=count, model=model, seed=seed), output
-        )
+        asking.tell_forecast(lambda: forecast_distilling(log, settings, count=count, model=model, seed=seed))
     distilled = distil_in_session(log, settings, asking.session, count=count, model=model, seed=seed)
     write_personas(distilled, output, force=asking.force)
     show_found(distilled, lambda: personas_document(distilled), json=asking.json, whole=asking.whole)
