@@ -23,7 +23,7 @@ Count = Annotated[
 def simulate(
     log: Log,
     *,
-    output: Output = Path("personas.toml"),
+    output: Output = Path("users.toml"),
     count: Count = None,
     model: Model = None,
     seed: Seed = 0,
@@ -33,7 +33,7 @@ def simulate(
 
     Examples:
 
-    - `ragstone simulate log.jsonl -o personas.toml`
+    - `ragstone simulate log.jsonl -o users.toml`
     - `ragstone simulate log.jsonl --model openai/gpt-4o-mini`
     """
     from ragstone.features.simulate.distil import distil_in_session, forecast_distilling, write_personas

@@ -412,11 +412,12 @@ async def _name(kind: _Kind, ask: Ask, secret: bytes) -> str:
     return name.lower() if 0 < len(name) <= 40 else kind.name
 
 
-def write_personas(distillation: Distillation, output: Path, *, force: bool = False) -> Path:
+def write_personas(distillation: Distillation, output: Path | str, *, force: bool = False) -> Path:
     """Write the personas as a file that `ragstone answer --users` reads, one table for each goal.
 
     Raises DataError where the file exists and `force` is not given.
     """
+    output = Path(output)
     check_place(output, force)
     users: defaultdict[str, int] = defaultdict(int)
     parts = ["# Personas distilled from a log by ragstone simulate; personal data is masked.\n"]
