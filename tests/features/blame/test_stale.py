@@ -89,6 +89,14 @@ def test_blame_names_what_is_stale_charges_the_retriever_with_the_rest_and_the_r
     says([note for note in summary.notes if "stale" in note])
     page = BlameSummary(**{name: getattr(blamed, name) for name in BlameSummary.__struct_fields__})
     assert page.systems[0].causes["stale evidence"] == 1
+    prices = {price.change: (price.gained, price.n) for price in page.systems[0].prices}
+    # Right documents do not bring back a question whose evidence they do not hold; a new set may.
+    assert prices == {
+        "document retrieved": (2, 2),
+        "contexts read": (0, 2),
+        "right documents, all read": (2, 2),
+        "references mended": (1, 3),
+    }
     shown = (tmp_path / "runs" / "r" / "report.html").read_text()
     assert "1 of the 3 lost points is on stale questions" in " ".join(shown.split())
 

@@ -191,6 +191,8 @@ def planted_log(folder, planted_from=45, until=70, a_day=22):
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("planted")
+    (folder / ".ragstone").mkdir()
+    (folder / ".ragstone" / "secret").write_text("ab" * 32)  # decides which half each user is in
     (folder / "ragstone.toml").write_text(
         '[monitor]\njudges = ["grounding"]\nmodes = "modes"\ncanaries = 0\n', encoding="utf-8"
     )

@@ -1,7 +1,6 @@
 """Contexts, and where a document holds the answer -> whether they hold it: documents come in parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 import msgspec
 
@@ -145,9 +144,4 @@ def _by_words(
 
 def _terms(words: Iterable[str]) -> set[str]:
     """Return what words mean something, each by its first letters, which its inflected forms share."""
-    return {word[:PREFIX] for word in words if word not in _function_words()}
-
-
-@cache
-def _function_words() -> frozenset[str]:
-    return function_words()
+    return {word[:PREFIX] for word in words if word not in function_words()}

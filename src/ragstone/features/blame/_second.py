@@ -25,11 +25,12 @@ def telling_verdicts(
     """
     if not isinstance(judge, LexicalJudge) or judge.measure != "containment":
         return dict(verdicts)
-    return {
-        key: right
-        for key, right in verdicts.items()
-        if right or key[0] not in questions or not _is_long(judge, questions[key[0]])
-    }
+    long = set[str]()
+    for question in questions.values():
+        texts = [words(text) for text in alternatives(references(question), judge.separator)]
+        if texts and all(len(text) >= LONG for text in texts):
+            long.add(question.id)
+    return {key: right for key, right in verdicts.items() if right or key[0] not in long}
 
 
 def untelling_note(second: str | None, n: int) -> list[str]:
@@ -40,8 +41,3 @@ def untelling_note(second: str | None, n: int) -> list[str]:
         f"{second} denies {plural(n, 'answer')} whose reference has {LONG} words or more. Right answers "
         "seldom repeat this many words, so these denials do not count. Name another second judge."
     ]
-
-
-def _is_long(judge: LexicalJudge, question: Question) -> bool:
-    texts = [words(text) for text in alternatives(references(question), judge.separator)]
-    return bool(texts) and all(len(text) >= LONG for text in texts)

@@ -1,7 +1,5 @@
 """What blame may say of a system's lost points: each sentence with its condition."""
 
-from collections.abc import Sequence
-
 from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemBlame, SystemChange
@@ -133,11 +131,11 @@ CHANGES: dict[SystemChange, str] = {
     "right documents": "the right documents alone",
     "right document first": "the right documents first",
     "document retrieved": "a retriever that never misses",
-    "other model": "{model} in place of what answered",
+    "other model": "{model} instead of what answered",
     "other model, right documents": "{model} and the right documents",
     "contexts read": "a model that reads every relevant context",
     "right documents, all read": "the right documents, always read",
-    "references mended": "every doubtful reference mended",
+    "references mended": "doubtful references and stale evidence mended",
     "tools never fail": "tools that never fail",
     "second opinion": "the second opinion's verdicts",
 }
@@ -153,6 +151,11 @@ def points_of_100(share: float) -> str:
     """Return a share as points of 100 questions, without its sign."""
     value = abs(100 * share)
     return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+
+
+def signed_of_100(share: float) -> str:
+    """Return a share as points of 100 questions, with its sign; 0.0 has none."""
+    return f"{'' if abs(share) < 5e-4 else '−' if share < 0 else '+'}{points_of_100(share)}"
 
 
 def range_of_100(points: NetPoints) -> str:
@@ -227,25 +230,20 @@ COMBINED: tuple[SystemChange, SystemChange, SystemChange] = (
 
 
 def _together(row: SystemBlame) -> list[ChangePrice]:
-    """Return the prices of two changes and of both, where all three were measured on the same questions."""
+    """Return the prices of two changes and of both, where all were measured on the same questions and the
+    last is not the sum of the others.
+    """
     measured = {price.change: price for price in row.prices if _is_measured(price)}
     three = [measured[change] for change in COMBINED if change in measured]
-    return three if len(three) == len(COMBINED) and len({price.n for price in three}) == 1 else []
-
-
-def _excess(three: Sequence[ChangePrice]) -> float:
+    if len(three) < len(COMBINED) or len({price.n for price in three}) > 1:
+        return []
     first, second, both = (price.points.value for price in three)
-    return both - first - second
-
-
-def _signed(price: ChangePrice) -> str:
-    sign = "−" if price.points.value < 0 else "+"
-    return f"{sign}{points_of_100(price.points.value)}"
+    return three if abs(both - first - second) >= 0.001 else []
 
 
 def _of_all(row: SystemBlame) -> dict[str, str]:
     three, both = _together(row), _both(row)
-    first, second, joint = map(_signed, three) if three else ("", "", "")
+    first, second, joint = (signed_of_100(price.points.value) for price in three) if three else ("", "", "")
     return {
         "first": first,
         "second": second,
@@ -262,11 +260,11 @@ def _both(row: SystemBlame) -> ChangePrice | None:
 
 PRICES_TOGETHER = Sentence[SystemBlame](
     code="prices-together",
-    text="Separately, the right documents bring {first} and {model} {second} of 100 points; together {both}, "
-    "so prices do not add.",
+    text="Separately, the right documents bring {first} and {model} {second} of 100 points; together "
+    "{both}, not their sum.",
     when="the right documents, another model and both were measured on the same questions, and what both "
     "bring differs by at least 0.1 of 100 points from the sum",
-    holds=lambda row: (three := _together(row)) != [] and abs(_excess(three)) >= 0.001,
+    holds=lambda row: bool(_together(row)),
     needs={
         "first": "points of 100 of the right documents, with sign",
         "model": "the other model",

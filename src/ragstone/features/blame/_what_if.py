@@ -26,9 +26,9 @@ OF_CAUSES: tuple[tuple[SystemChange, Component], ...] = (
 class PricingSample(msgspec.Struct, frozen=True, kw_only=True):
     """What a system's questions were answered again with, by change, and the points that these measure.
 
-    points: answerable questions that name documents which the run holds; without any, those with contexts.
-    named: all questions that name documents. retrieved: question id -> the contexts of its answer, where it
-    carries some or says that it has none.
+    points: those of `named` that are answerable and whose documents the run holds; without any, those with
+    contexts. named: all questions that name documents and whose evidence is not stale. retrieved: question id
+    -> the contexts of its answer, where it carries some or says that it has none.
     """
 
     points: Sequence[CountedPoint]
@@ -50,7 +50,9 @@ async def ask_again(
     run, n = plan.run, plan.settings.blame.what_if
     shuffled = np.random.default_rng(plan.settings.run.seed).permutation(sorted(run.questions))
     place = {str(name): at for at, name in enumerate(shuffled)}
-    named = {name for name, question in run.questions.items() if relevant_documents(question)}
+    # What a model makes of evidence that is stale tells nothing of the right documents.
+    fresh = run.questions.keys() - plan.stale.keys()
+    named = {name for name in fresh if relevant_documents(run.questions[name])}
     gold = {name: gold_contexts(run.questions[name], run.documents, run.chunks_of) for name in named}
     passages = {name: contexts for name, contexts in gold.items() if contexts}
     replies = {}
@@ -197,8 +199,8 @@ def _of_retrieval(
     if not known:
         return []
     lost = [fact for fact in facts if fact.point.question_id in known]
-    unread = {fact.point.question_id for fact in lost if fact.found is not False}
-    missed = {fact.point.question_id for fact in lost if fact.found is not True}
+    unread = {fact.point.question_id for fact in lost if fact.brought is not False}
+    missed = {fact.point.question_id for fact in lost if fact.brought is not True}
     bounds = [] if "right documents" in asked else [_bound("document retrieved", missed, points, clusters)]
     bounds.append(_bound("contexts read", unread, points, clusters))
     right = (

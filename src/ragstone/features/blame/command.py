@@ -39,7 +39,7 @@ WhatIf = Annotated[
 ]
 Reader = Annotated[
     str | None,
-    typer.Option("--reader", help="With --what-if: a model to price in place of the one that answered."),
+    typer.Option("--reader", help="With --what-if: a model to price instead of the one that answered."),
 ]
 
 

@@ -10,8 +10,8 @@ from ragstone.features.blame._sentence_table import (
     PRICED,
     RETURNED,
     change_text,
-    points_of_100,
     range_of_100,
+    signed_of_100,
 )
 from ragstone.features.blame._stale_sentence_table import STALE_LOST
 from ragstone.kernel.document.blocks import (
@@ -126,32 +126,41 @@ def shares_table(row: SystemBlame) -> Table:
 
 
 def _prices(row: SystemBlame) -> list[Block]:
-    """Return what changes would bring; what was measured is an answer."""
+    """Return what changes would bring; what was measured is an answer, and without it bounds are said."""
     if not row.prices:
         return []
-    measured = bool(measured_prices(row))
-    by_people = any(price.people for price in row.prices)
-    costs = any(price.cost_usd is not None for price in row.prices)
+    measured = measured_prices(row)
+    bounds = [price for price in row.prices if price.change != "right documents, all read"]
+    at_most = {"measured": "", "at most": "at most ", "by causes": "at most "}
+    basis = {"measured": "measured", "at most": "bound", "by causes": "causes found"}
+
+    def points(price: ChangePrice) -> str:
+        return f"{at_most[price.basis]}{signed_of_100(price.points.value)}"
+
+    def by_people(price: ChangePrice) -> str:
+        seen = price.people
+        return f"{signed_of_100(seen.value)} ({range_of_100(seen)})" if seen else ""
+
     columns: list[Made[ChangePrice]] = [
         (Column("With", text=True, short=""), change_text),
-        (Column("Points of 100", short="points"), _price_points),
+        (Column("Points of 100", short="points"), points),
         ("95 % interval", lambda price: range_of_100(price.points)),
-        (Column("Rests on", text=True, short="rests on"), _price_basis),
-        *([(Column("As people see it", short="people"), _people_points)] if by_people else []),
-        *(
-            [(Column("Cost"), lambda price: usd(price.cost_usd) if price.cost_usd is not None else "")]
-            if costs
-            else []
+        (
+            Column("Rests on", text=True, short="rests on"),
+            lambda price: f"{basis[price.basis]}: {count(price.n_asked)} of {count(price.n)}",
         ),
     ]
-    title = f"What changes would bring {row.system}"
-    said = [*filter(None, (say(price, *PRICED) for price in _told_prices(row))), say(row, *NOT_ADDING)]
+    if any(price.people for price in row.prices):
+        columns.append((Column("As people see it", short="people"), by_people))
+    if any(price.cost_usd is not None for price in row.prices):
+        columns.append(("Cost", lambda price: "" if price.cost_usd is None else usd(price.cost_usd)))
+    said = [say(price, *PRICED) for price in measured or bounds]
     answers, rest = (said[:1], said[1:]) if measured else ([], said)
-    table = table_of(title, row.prices, columns, caption="What if", part="main" if measured else "")
-    below = " ".join(filter(None, rest))
+    below = " ".join(filter(None, [*rest, say(row, *NOT_ADDING)]))
+    title = f"What changes would bring {row.system}"
     return [
-        *(Paragraph(answer, part="answer") for answer in answers if answer),
-        table,
+        *(Paragraph(answer, part="answer") for answer in answers),
+        table_of(title, row.prices, columns, caption="What if", part="main" if measured else ""),
         *([Paragraph(below)] if below else []),
     ]
 
@@ -159,31 +168,6 @@ def _prices(row: SystemBlame) -> list[Block]:
 def measured_prices(row: SystemBlame) -> list[ChangePrice]:
     """Return the prices of changes to the system that were measured on lost and on right answers."""
     return [price for price in row.prices if price.basis == "measured" and price.change != "second opinion"]
-
-
-def _told_prices(row: SystemBlame) -> list[ChangePrice]:
-    """Return the prices that sentences name: those measured, or else the bounds of one change each."""
-    bounds = [price for price in row.prices if price.change != "right documents, all read"]
-    return measured_prices(row) or bounds
-
-
-def _price_points(price: ChangePrice) -> str:
-    return f"{'' if price.basis == 'measured' else 'at most '}{_signed(price.points.value)}"
-
-
-def _signed(share: float) -> str:
-    return f"{'' if abs(share) < 5e-4 else '−' if share < 0 else '+'}{points_of_100(share)}"
-
-
-def _price_basis(price: ChangePrice) -> str:
-    basis = {"measured": "measured", "at most": "bound", "by causes": "causes found"}[price.basis]
-    return f"{basis}: {count(price.n_asked)} of {count(price.n)}"
-
-
-def _people_points(price: ChangePrice) -> str:
-    if price.people is None:
-        return ""
-    return f"{_signed(price.people.value)} ({range_of_100(price.people)})"
 
 
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:

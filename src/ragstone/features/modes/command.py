@@ -63,7 +63,7 @@ def modes(
     if queue is not None:
         if model is not None or judge is not None or propose or labels:
             raise ConfigError(
-                "--queue draws answers for an existing mode. Leave out --model, --judge, --propose and labels."
+                "--queue draws answers for an existing mode: leave out --model, --judge, --propose, labels."
             )
         _draw(run, queue, count, output, seed, asking)
         return

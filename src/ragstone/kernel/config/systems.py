@@ -30,9 +30,9 @@ class RagSystem(Sampling, frozen=True, kw_only=True, tag_field="kind", tag="rag"
 class ExtractiveSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="extractive"):
     """Sentences of the retrieved chunks, word for word; no model is asked.
 
-    retriever, k: default those of `[retrieve]`. sentences: of an answer, at most. threshold: how probable it
-    must be that the best sentence answers, in [0, 1]; by default as fitted, and 0 always answers. refusal:
-    what is said where no sentence answers.
+    retriever, k: default those of `[retrieve]`. sentences: of an answer, at most. threshold: how much of the
+    question the best sentence must hold, in [0, 1]; by default as measured (0.34), and 0 always answers.
+    refusal: what is said where no sentence answers.
     """
 
     retriever: str | None = None

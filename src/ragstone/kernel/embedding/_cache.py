@@ -43,9 +43,10 @@ def store_vectors(path: Path, vectors: Mapping[bytes, Vectors], *, half: bool = 
 
 
 def _decoded(content: bytes, *, half: bool) -> Vectors:
-    if half:
-        return widened(np.frombuffer(content, dtype=HALF)[np.newaxis])[0]
-    return np.frombuffer(content, dtype=WHOLE)
+    if not half:
+        return np.frombuffer(content, dtype=WHOLE)
+    [vector] = widened(np.frombuffer(content, dtype=HALF)[np.newaxis])
+    return vector
 
 
 @contextmanager

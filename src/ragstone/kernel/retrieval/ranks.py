@@ -123,7 +123,7 @@ def narrowed(passages: Vectors, least: int = NARROWED_FROM) -> Vectors | Narrow:
         if not np.array_equal(widened(half[part]), passages[part]):
             return passages
     lengths[lengths == 0] = 1
-    return Narrow(half, 1 / lengths)
+    return Narrow(half, np.float32(1) / lengths)
 
 
 def search_exactly(

@@ -3,19 +3,22 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from functools import partial
 
+import msgspec
 import numpy as np
 
 from ragstone.kernel.corpus.sentences import sentence_spans
+from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.embedding.model import Embed
-from ragstone.kernel.retrieval.extracting import best_sentences
+from ragstone.kernel.retrieval.extracting import FIRST, AnswerSentence, best_sentences
 from ragstone_assistant.answering.sentences import with_marks
-from ragstone_assistant.answering.support import UNRELATED
+from ragstone_assistant.answering.support import UNRELATED, content_words, share_held
 from ragstone_assistant.conversation import Citation, Passage
 from ragstone_assistant.guards import speaks_to_model, without_contacts
 from ragstone_assistant.languages import SPOKEN, language, language_of, phrase
 
-MOST = 2  # sentences that are quoted
+MOST, COMPARED = 2, 20  # sentences that are quoted, and compared
 SECOND = 0.8  # of the score of the best one, that another needs to be quoted beside it
 FOREIGN = 3  # passages whose sentences are embedded where none is in the language of the question
 # Of a sentence in another language than the question: how far its cosine is on its way from that of unrelated
@@ -48,7 +51,7 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     for sentence, passage in sentences:
         lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
         text = without_contacts("\n".join(filter(None, lines)), lang, [passage.source])
-        headings, text = _without_heading(text, headings | {passage.title.casefold()})
+        headings, text = _without_heading(text, headings)
         if any(map(str.isalnum, text)) and not speaks_to_model(text):
             cited += [passage] if passage not in cited else []
             texts.append(with_marks(text, [cited.index(passage) + 1]))
@@ -68,17 +71,38 @@ def _language(passage: Passage, lang: str) -> str:
 
 
 def _best(question: str, passages: Sequence[Passage]) -> list[tuple[str, Passage]]:
-    """Return the sentences that answer, best first, with their passages; none where the reader declines.
+    """Return the best sentences, with their passages.
 
-    A second one is quoted where it is nearly as probable an answer as the first.
+    Whether any answers is asked with the words that carry the question's content. Which, with these and with
+    all its words, half and half: on squad2 and agxqa that finds more answers than either.
     """
-    best = best_sentences(
-        question,
-        [passage.text for passage in passages],
+    find = partial(
+        best_sentences,
+        passages=[passage.text for passage in passages],
         titles=[passage.title for passage in passages],
-        most=MOST,
+        most=COMPARED,
     )
-    return [(one.text, passages[one.passage]) for one in best if one.score >= SECOND * best[0].score]
+    content_of = content_words(question)
+    content = " ".join(content_of) or question
+    if not find(content) and not any(_holds_half(content_of, passage) for passage in passages):
+        return []
+    scores: dict[AnswerSentence, float] = {}
+    for sentence in (*find(question, threshold=0.0), *find(content, threshold=0.0)):
+        bare = msgspec.structs.replace(sentence, score=0.0)
+        scores[bare] = scores.get(bare, FIRST / 2 * (sentence.passage == 0)) + sentence.score / 2
+    best = sorted(scores, key=scores.__getitem__, reverse=True)[:MOST]
+    return [
+        (sentence.text, passages[sentence.passage])
+        for sentence in best
+        if scores[sentence] >= SECOND * scores[best[0]]
+    ]
+
+
+def _holds_half(wanted: Sequence[str], passage: Passage) -> bool:
+    """Say whether a sentence, with its title, holds half of the words, however frequent they are."""
+    title, text = frozenset(search_terms(passage.title)), passage.text
+    spans = sentence_spans(text)
+    return any(share_held(wanted, title | set(search_terms(text[start:end]))) >= 0.5 for start, end in spans)
 
 
 def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str], str]:
