@@ -30,6 +30,7 @@ from ragstone.kernel.judging import judge_names, load_judge
 from ragstone.kernel.judging.fields import Example, Member
 from ragstone.kernel.judging.judge import KEYS, KINDS, type_of_kind
 from ragstone.kernel.judging.rubric import Criterion
+from ragstone.kernel.judging.signs import Sign
 from ragstone.kernel.sentences import Sentence, tables
 from ragstone.kernel.tables.names import ALIASES, accepted_names, fields_of
 
@@ -264,6 +265,7 @@ SECTIONS = {
     "judge_file.criteria": Criterion,
     "judge_file.examples": Example,
     "judge_file.members": Member,
+    "judge_file.signs": Sign,
     "build.facts": config.FactsSection,
     "translate.http": config.HttpTranslator,
     "bench.retrievers": config.RetrieversBench,

@@ -40,6 +40,8 @@ WHEN = {
     "compare-several": "for more than two runs",
     "bench-judges": "without `--suite`",
     "bench-judges-suite": "with `--suite`",
+    "modes": "without `--queue`",
+    "modes-queue": "with `--queue`",
     "note": "for a new note; none with `--remove`",
     "notes": "without a question",
     "agree": "with labels",

@@ -220,6 +220,32 @@ blamed = ragstone.blame("runs/starter", judge="correctness", second="containment
 for system in blamed.systems:
     print(system)
 
+# %% modes
+found = ragstone.modes("runs/starter")
+for mode in found.modes:
+    print(mode.title, mode.n_yes, mode.prevalence)
+print(found.n_uncovered, "wrong answers in no mode")
+
+# %% modes_to_label
+Path("modes").mkdir(exist_ok=True)
+Path("modes/refusals.toml").write_text("""
+name = "refusals"
+version = 1
+kind = "signs"
+inputs = ["answer"]
+scale = [0, 1]
+best = "lowest"
+source = "own"
+description = "The answer is wrong, and it refuses to answer."
+
+[[signs]]
+weight = 0.9
+measure = "refuses"
+""")
+ragstone.modes("runs/starter")
+for row in ragstone.modes_to_label("runs/starter", "refusals", n=4):
+    print(row.question_id, row.inclusion)
+
 # %% attack
 summary = ragstone.attack(["containment"], families=["orders"], limit=6)
 for judge in summary.judges:
@@ -249,6 +275,13 @@ print(ragstone.summarise_goals(rows).ended)  # of converse, above
 # %% likeness
 print(ragstone.likeness(rows, ["questions.jsonl"]).n_users)  # rows of converse, above
 
+# %% distil_personas
+learnt = ragstone.distil_personas("questions.jsonl")
+print([(persona.name, persona.style) for persona in learnt.personas])
+
+# %% write_personas
+print(ragstone.write_personas(learnt, "learnt.toml"))  # of distil_personas, above
+
 # %% build_questions
 documents = list(ragstone.read_rows("documents.jsonl", ragstone.Document))
 built = ragstone.build_questions(documents[:5], model="openai/gpt-4o-mini", count=5)
@@ -269,6 +302,10 @@ print(fiction.documents[0].text, fiction.questions[0].reference)
 Path("fragen.csv").write_text("Frage,Antwort\nWer schrieb Emma?,Jane Austen\n")
 imported = ragstone.import_set("fragen.csv", columns={"question": "Frage", "reference": "Antwort"})
 print(imported.questions[0].reference, imported.summary)
+
+# %% check_set
+checked = ragstone.check_set("questions.jsonl", log=[{"question": "How do I sow?"}])
+print(checked.repeats, [share.type for share in checked.types])
 
 # %% sample_log
 log = [{"question": f"When is crop {n} sown?", "answer": "In May."} for n in range(30)]
@@ -304,6 +341,23 @@ print(sorted(set(sides.values())))
 questions = list(ragstone.read_rows("questions.jsonl", ragstone.Question))
 documents = list(ragstone.read_rows("documents.jsonl", ragstone.Document))
 print(ragstone.place_evidence(questions, documents).unplaced)
+
+# %% check_evidence
+questions = list(ragstone.read_rows("questions.jsonl", ragstone.Question))
+documents = list(ragstone.read_rows("documents.jsonl", ragstone.Document))
+checked = ragstone.check_evidence(questions, documents)
+for name, state in checked.stale.items():
+    print(name, state, checked.because[name])
+
+# %% refresh_questions
+questions = list(ragstone.read_rows("questions.jsonl", ragstone.Question))
+documents = list(ragstone.read_rows("documents.jsonl", ragstone.Document))
+refreshed = ragstone.refresh_questions(questions, documents)
+print(refreshed.summary.states, len(refreshed.stale))
+
+# %% diff_sets
+diff = ragstone.diff_sets("questions.jsonl", "questions.jsonl")
+print(diff.same, len(diff.changed), diff.added, diff.dropped)
 
 # %% mask_personal_data
 masked = ragstone.mask_personal_data("Write to ben.lee@example.org, please.")

@@ -62,7 +62,7 @@ GROUPS = {
         (
             "compare_rankings",
             "best_and_indistinguishable",
-            *map("features.{}".format, ("compare", "bench", "blame", "attack", "simulate")),
+            *map("features.{}".format, ("compare", "bench", "blame", "modes", "attack", "simulate")),
         ),
         needs_run=True,
     ),
@@ -73,7 +73,10 @@ GROUPS = {
             "kernel.dataset",
             "kernel.privacy",
             "read_certificate",
-            *map("features.{}".format, ("build", "sample", "translate", "review", "import_")),
+            *map(
+                "features.{}".format,
+                ("build", "check", "data", "sample", "translate", "review", "import_"),
+            ),
         ),
     ),
     "documents": Group(

@@ -30,10 +30,19 @@ from .features.build.facts import build_facts as build_facts
 from .features.build.fictional import Fiction as Fiction
 from .features.build.fictional import fictionalise as fictionalise
 from .features.build.questions import build_questions as build_questions
+from .features.build.refresh import RefreshedSet as RefreshedSet
+from .features.build.refresh import refresh_questions as refresh_questions
+from .features.check.sets import PartPair as PartPair
+from .features.check.sets import SetCheck as SetCheck
+from .features.check.sets import SetRepeat as SetRepeat
+from .features.check.sets import TypeShare as TypeShare
+from .features.check.sets import check_set as check_set
 from .features.compare.comparing import compare as compare
 from .features.compare.several import compare_several as compare_several
 from .features.compare.values import Comparison as Comparison
 from .features.compare.values import SeveralRuns as SeveralRuns
+from .features.data.diffing import SetDiff as SetDiff
+from .features.data.diffing import diff_sets as diff_sets
 from .features.explain.explaining import Explanation as Explanation
 from .features.explain.explaining import explain as explain
 from .features.export.events import send_judgements as send_judgements
@@ -63,6 +72,8 @@ from .features.label.labelling import chosen_to_label as chosen_to_label
 from .features.label.labelling import gaps_to_label as gaps_to_label
 from .features.label.labelling import next_to_label as next_to_label
 from .features.label.labelling import pairs_to_label as pairs_to_label
+from .features.modes.finding import modes as modes
+from .features.modes.finding import modes_to_label as modes_to_label
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review
@@ -73,6 +84,11 @@ from .features.run.pipeline import run as run
 from .features.sample.sampling import Sample as Sample
 from .features.sample.sampling import sample_log as sample_log
 from .features.simulate.conversations import converse as converse
+from .features.simulate.distil import Distillation as Distillation
+from .features.simulate.distil import DistilledPersona as DistilledPersona
+from .features.simulate.distil import PersonaLikeness as PersonaLikeness
+from .features.simulate.distil import distil_personas as distil_personas
+from .features.simulate.distil import write_personas as write_personas
 from .features.simulate.goals import GoalSummary as GoalSummary
 from .features.simulate.goals import summarise_goals as summarise_goals
 from .features.simulate.log_likeness import Likeness as Likeness
@@ -109,6 +125,7 @@ from .kernel.dataset.placing import PlacedEvidence as PlacedEvidence
 from .kernel.dataset.placing import place_evidence as place_evidence
 from .kernel.dataset.placing import remember_sources as remember_sources
 from .kernel.dataset.split import split_questions as split_questions
+from .kernel.dataset.stale import check_evidence as check_evidence
 from .kernel.embedding.opening import open_embedder as open_embedder
 from .kernel.errors import ConfigError as ConfigError
 from .kernel.errors import DataError as DataError
@@ -157,6 +174,7 @@ from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run
 from .kernel.runs.joining import OpenedRows as OpenedRows
 from .kernel.runs.joining import RowVerdict as RowVerdict
+from .kernel.runs.modes import ModesSummary as ModesSummary
 from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary

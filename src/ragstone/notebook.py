@@ -199,6 +199,7 @@ DOCUMENTS = {
     "AttackSummary": "features.attack.words:attack_document",
     "BenchSummary": "features.bench.retrievers.words:bench_document",
     "BlameSummary": "features.blame.words:blame_document",
+    "ModesSummary": "features.modes.words:modes_document",
     "Certificate": "features.build.certificate.page:certificate_document",
     "Comparison": "features.compare.words:comparison_document",
     "JudgeBenchSummary": "features.bench.judges.words:judge_bench_document",

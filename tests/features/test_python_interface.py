@@ -112,3 +112,13 @@ def test_texts_are_questions():
     assert [row.answer for row in rows] == ["WHEN IS MAIZE SOWN?", "WHAT IS UREA?"]
     (asked, _) = ragstone.answer([{"question": "When is maize sown?"}, "What is urea?"], system=str.upper)
     assert asked.question_id == rows[0].question_id
+
+
+def test_documents_alone_are_cut_and_searched_by_the_system_that_quotes():
+    documents = [
+        Document(id="maize", text="Maize is planted in May."),
+        Document(id="rice", text="Rice is planted in flooded fields."),
+    ]
+    [row] = ragstone.answer(["When is maize planted?"], documents=documents, system="extractive")
+    assert row.contexts[0].document_id == "maize"
+    assert "May" in row.answer

@@ -61,6 +61,7 @@ def _row(number: int, system: int) -> dict[str, Any]:
             "regex": "V6|lime|Mai",
             "contains_all": ["i"],
             "contains_any": ["V6", "lime"],
+            "at_least": {"n": 1, "of": ["V6", "lime"]},
             "valid_json": True,
             "max_latency": 1.0,
             "max_cost": 0.01,

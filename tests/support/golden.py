@@ -16,6 +16,7 @@ def check_golden(name: str, text: str) -> None:
     """Check that a text is that of a golden file. RAGSTONE_UPDATE_GOLDEN=1 writes the file anew."""
     path = GOLDEN / name
     if os.environ.get("RAGSTONE_UPDATE_GOLDEN") == "1":
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), "if this is meant: RAGSTONE_UPDATE_GOLDEN=1 pytest"
 

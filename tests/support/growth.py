@@ -15,7 +15,9 @@ from tests.support.workbench import Client, create_workbench, opened
 import ragstone
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.records import Answer, Context, Document, Judgement, Label, Question, Turn, Verdict
+from ragstone.kernel.runs.blamed import digests
 from ragstone.kernel.runs.joining import MAX_BYTES
+from ragstone.kernel.runs.modes import MODES_FILE, Mode, ModeEvidence, ModesSummary
 from ragstone.kernel.tables import write_rows
 
 N, KB = 5, 1_000
@@ -49,6 +51,7 @@ PAGES = (
     f"{RUN}/calls?question=q1",
     f"{RUN}/report.html",
     f"{RUN}/notes?question=q1",
+    f"{RUN}/modes",
     "/workbench/rows?run=0/a&run=0/b&order=answer",
     "/workbench/judge?run=0/a",
     "/workbench/runs/trends",
@@ -157,6 +160,30 @@ def write_project(folder: Path, text: str) -> None:
         (run / "notes.jsonl").write_bytes(msgspec.json.encode(told) + b"\n")
         write_rows(run / "answers.jsonl", said, Answer)
         write_rows(run / "judgements.jsonl", rows, Judgement)
+    mode = Mode(
+        name="mine",
+        title=text,
+        question=text,
+        digest="d",
+        judge_digest="d",
+        kind="signs",
+        evidence=[ModeEvidence(question_id="q1", system="mine", quote=text, part="answer")] * N,
+        causes={text: 1},
+    )
+    modes = ModesSummary(
+        name="a",
+        version="1",
+        judge=text,
+        metric=text,
+        model=text,
+        n_answers=N,
+        n_wrong=1,
+        n_left_out=0,
+        modes=[mode],
+        made_from=digests(folder / "runs" / "a"),
+        notes=[text],
+    )
+    (folder / "runs" / "a" / MODES_FILE).write_bytes(msgspec.json.encode(modes))
     write_set(folder / "questions", questions, [Document(id="d", text=text)])
     write_labels(folder, said, text)
     (folder / "judges").mkdir()

@@ -43,7 +43,7 @@ def test_chosen_traces_are_judged_and_the_new_run_is_one_press_away(settings):
         page = tab.page
         tab.visit(f"{address}/workbench/traces/chosen?act=judge&id={TRACE}")
         page.fill("[name=name]", "of-traces")
-        page.click("#act button.main")  # a judge that asks no model: nothing to confirm
+        page.click("#act button.main")  # a judge that calls no model: nothing to confirm
         page.click("#done a:has-text('See the run')")
         page.wait_for_url("**/workbench/runs/0/of-traces")
         assert tab.complaints == []

@@ -44,6 +44,7 @@ PANELS: dict[str, Commands] = {
         "report": "features.report.command:report",
         "try": "features.try_.command:try_",
         "blame": "features.blame.command:blame",
+        "modes": "features.modes.command:modes",
         "bench": (
             "Compare a grid from ragstone.toml: which is better, and is that more than chance?",
             {
@@ -81,10 +82,17 @@ PANELS: dict[str, Commands] = {
             {
                 "questions": "features.build.command:questions",
                 "facts": "features.build.command:facts",
+                "refresh": "features.build.command:refresh",
             },
         ),
+        "check": "features.check.command:check",
         "review": "features.review.command:review",
+        "data": (
+            "Compare versions of an evaluation set.",
+            {"diff": "features.data.command:diff"},
+        ),
         "sample": "features.sample.command:sample",
+        "simulate": "features.simulate.command:simulate",
         "translate": "features.translate.command:translate",
         "tag": "features.tag.command:tag",
     },

@@ -22,6 +22,7 @@ PAGES = (
     "features.label.item_pages",
     "features.label.done_pages",
     "features.label.instruction_pages",
+    "features.modes.pages",
     "features.note.pages",
     "features.review.pages",
     "features.review.set_pages",

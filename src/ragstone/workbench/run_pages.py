@@ -34,6 +34,7 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
 from ragstone.kernel.runs.embedded import CallShown, ColumnView, LineView, spelled_out
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
+from ragstone.kernel.runs.modes import MODES_FILE
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.run import read_run
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
@@ -110,6 +111,7 @@ def run(
         may_note=person.may("annotator"),
         tries=next(iter(offered(app, folder)), None) if person.may("owner") else None,
         has_calls=(folder / CALLS_FILE).is_file(),
+        has_modes=(folder / MODES_FILE).is_file(),
         folder=rows_location(folder),
         is_packed=False,
         paged=True,

@@ -174,7 +174,7 @@ def test_baselines_fall_to_the_words_of_the_reference_and_the_page_says_so(proje
     rates = {rate["name"]: rate for rate in judged["families"]}
     assert rates["leaked_reference"]["flips"]["value"] == 1
     assert sum(rate["n_flips"] for name, rate in rates.items() if name != "leaked_reference") == 0
-    assert "asks no model" in ran.out
+    assert "calls no model" in ran.out
     assert {probe["probe"] for probe in judged["probes"]} == {"length", "repetition", "markdown", "tone"}
     assert not (project / ".ragstone").exists()
 

@@ -2,6 +2,7 @@ import msgspec
 import pytest
 
 from ragstone.features.blame._causes import KnownAnswer, PointFacts, find_cause, needs_memory, observed
+from ragstone.features.blame._passages import HeldAnswer
 from ragstone.features.blame._points import CountedPoint
 from ragstone.features.blame._steps import AgentSteps, StepFault
 
@@ -185,3 +186,34 @@ def test_long_answers_are_cut_and_newlines_do_not_break_the_sentence():
     said = because(answer=KnownAnswer(text="one\ntwo " * 90, right=False, supported=True), found=True)
     assert "\n" not in said
     assert said.endswith("…”.")
+
+
+PARTS = {"evidence": 1.0, "reference": 1.0, "words": 0.2}
+
+
+@pytest.mark.parametrize("by", PARTS)
+def test_a_part_of_the_document_without_the_answer_is_the_retrievers(by, says):
+    held = HeldAnswer(held=False, by=by, in_contexts=PARTS[by], in_document=0.9)
+    assert cause(found=True, held=held) == ("not retrieved", "retriever")
+    assert cause(found=True, held=held, answer=REFUSED) == ("not retrieved", "retriever")
+    assert cause(found=True, held=held, gold=RIGHT) == ("not retrieved", "retriever")
+    says(because(found=True, held=held))
+    # Given the document, it stays wrong: better retrieval alone would not bring the point back.
+    assert cause(found=True, held=held, gold=WRONG) == ("retrieved but not used", "model + prompt")
+    says(because(found=True, held=held, gold=WRONG))
+
+
+def test_a_reference_that_other_documents_say_was_retrieved(says):
+    held = HeldAnswer(held=True, by="reference")
+    assert cause(found=False, held=held) == ("retrieved but not used", "model + prompt")
+    said = because(found=False, held=held)
+    says(said)
+    assert "was among the contexts" not in said
+    assert cause(found=None, held=held) == ("retrieved but not used", "model + prompt")
+    says(because(found=None, held=held))
+
+
+def test_what_contexts_lack_says_nothing_where_it_is_unknown_which_documents_they_are_from():
+    held = HeldAnswer(held=False, by="reference")
+    assert cause(found=None, held=held) == ("cannot tell", "cannot tell")
+    assert "the part" not in because(found=None, held=held)

@@ -1,12 +1,22 @@
 """Blame says no more of a system than its counts bear: random counts, recomputed."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.sentences import forbidden, said
+from tests.support.sentences import codes_in, forbidden, said
+from tests.support.surfaces import shown
 
-from ragstone.features.blame.words import outcome, worth
-from ragstone.kernel.runs.causes import ComponentShare, Largest, Returned, SystemBlame
+from ragstone.features.blame.words import blame_document, outcome, worth
+from ragstone.kernel.runs.blamed import BlameSummary
+from ragstone.kernel.runs.causes import (
+    ChangePrice,
+    ComponentShare,
+    Largest,
+    NetPoints,
+    Returned,
+    SystemBlame,
+)
 
 
 def row_of(
@@ -66,3 +76,80 @@ def test_no_outcome_says_what_the_counts_do_not_bear(
 )
 def test_outcomes_in_words(row: SystemBlame, says):
     says(f"{outcome(row)} {worth(row)}".strip())
+
+
+def price_of(change: str, value: float, low: float, high: float, **fields: object) -> ChangePrice:
+    points = NetPoints(value=value, low=low, high=high)
+    given = {"basis": "measured", "n": 100, "n_asked": 60} | fields
+    return ChangePrice(change=change, points=points, **given)  # type: ignore[arg-type]
+
+
+def priced(*prices: ChangePrice) -> str:
+    """Return what a terminal shows of a system with these prices, on one line."""
+    row = msgspec.structs.replace(row_of(100, 10, 5, 5), prices=[*prices])
+    summary = BlameSummary(name="r", version="1", systems=[row], models={}, made_from={}, notes=[])
+    return " ".join(shown(blame_document(summary)).split())
+
+
+PRICES = {"price-gain", "price-loss", "price-cannot-tell", "price-at-most"}
+share = st.integers(-100, 100).map(lambda of_100: of_100 / 100)
+
+
+@given(
+    st.tuples(share, share, share).map(sorted),
+    st.sampled_from(["measured", "at most", "by causes"]),
+    st.sampled_from(["right documents", "contexts read", "references mended", "second opinion"]),
+    st.integers(0, 30),
+)
+def test_no_price_is_claimed_that_its_interval_does_not_bear(ends, basis, change, n_asked):
+    low, value, high = ends
+    codes = codes_in(priced(price_of(change, value, low, high, basis=basis, n_asked=n_asked))) & PRICES
+    expected = set()
+    if basis == "measured" and change != "second opinion":
+        expected = {"price-gain" if low > 0 else "price-loss" if high < 0 else "price-cannot-tell"}
+    elif basis == "at most" and low > 0 and n_asked >= 10:
+        expected = {"price-at-most"}
+    assert codes == expected
+
+
+def test_a_bound_is_not_told_beside_a_price_that_was_measured():
+    bound = price_of("contexts read", 0.2, 0.1, 0.3, basis="at most")
+    assert codes_in(priced(bound)) & PRICES == {"price-at-most"}
+    assert codes_in(priced(price_of("right documents", 0.2, 0.1, 0.3), bound)) & PRICES == {"price-gain"}
+
+
+def three(both: float, n: int = 100) -> list[ChangePrice]:
+    return [
+        price_of("right documents", 0.06, 0.03, 0.09),
+        price_of("other model", 0.05, 0.01, 0.09, model="m2", n=n),
+        price_of("other model, right documents", both, 0.01, 0.2, model="m2"),
+    ]
+
+
+def all_read(shared: int) -> list[ChangePrice]:
+    return [price_of("right documents, all read", 0.2, 0.1, 0.3, basis="at most", shared=shared)]
+
+
+@pytest.mark.parametrize(
+    ("prices", "code"),
+    [
+        (three(0.09), {"prices-together"}),
+        (three(0.11), set()),  # here they add
+        (three(0.09, n=80), set()),  # of other questions
+        (all_read(3), {"prices-do-not-add"}),
+        (all_read(0), set()),
+    ],
+)
+def test_prices_are_said_not_to_add_where_numbers_show_it(prices, code):
+    assert codes_in(priced(*prices)) & {"prices-together", "prices-do-not-add"} == code
+
+
+def test_prices_in_words(says):
+    loss = price_of("right document first", -0.04, -0.07, -0.01)
+    unclear = price_of("right documents", 0.01, -0.02, 0.04)
+    people = NetPoints(value=0.075, low=0.03, high=0.13)
+    gain = price_of("right documents", 0.06, 0.03, 0.09, people=people, cost_usd=0.0123)
+    bound = price_of("references mended", 0.04, 0.02, 0.08, basis="by causes")
+    says(priced(loss, unclear, *three(0.09), bound))
+    says(priced(gain, price_of("tools never fail", 0.125, 0.07, 0.2, basis="by causes"), *all_read(2)))
+    says(priced(price_of("document retrieved", 0.04, 0.01, 0.1, basis="at most"), bound))

@@ -5,7 +5,7 @@ from tests.support.doors import stubbed
 from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
-from ragstone.features.build._extras import MOST_PAIRS, NEAREST, needs_both, pair_passages, write_negative
+from ragstone.features.build._extras import MOST_PAIRS, NEAREST, needs_all, pair_passages, write_negative
 from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.records import Question
@@ -108,9 +108,9 @@ def said(answered, reason="So it is."):
     return {"reason": reason, "answered": answered}
 
 
-async def test_a_question_that_neither_passage_answers_needs_both():
+async def test_a_question_that_neither_passage_answers_needs_all():
     ask = Scripted(said(False, "No barley."), said(False, "No wheat."))
-    found = await needs_both(TWO, ask=ask, secret=b"secret")
+    found = await needs_all(TWO, ask=ask, secret=b"secret")
     assert found.loss is None
     assert found.question.metadata == {"hops": {"d0": "No barley.", "d1": "No wheat."}}
     shown = [prompt.messages[1].content for prompt in ask.prompts]
@@ -121,7 +121,7 @@ async def test_a_question_that_neither_passage_answers_needs_both():
 @pytest.mark.parametrize("replies", [(said(True, "It says so."),), (said(False), said(True, "It says so."))])
 async def test_one_that_a_passage_alone_answers_is_lost(replies, says):
     ask = Scripted(*replies)
-    found = await needs_both(TWO, ask=ask, secret=b"secret")
+    found = await needs_all(TWO, ask=ask, secret=b"secret")
     assert found.loss.reason == "single_hop"
     says(found.loss.detail)
     assert len(ask.prompts) == len(replies)
@@ -129,7 +129,7 @@ async def test_one_that_a_passage_alone_answers_is_lost(replies, says):
 
 async def test_a_failed_call_is_never_taken_for_needing_both(says):
     ask = Scripted(said(False), CallFailed("timeout", "no reply within 60 s"))
-    found = await needs_both(TWO, ask=ask, secret=b"secret")
+    found = await needs_all(TWO, ask=ask, secret=b"secret")
     assert found.loss.reason == "not_criticised"
     says(found.loss.detail)
 
@@ -138,11 +138,11 @@ async def test_a_lost_one_and_one_of_a_single_passage_are_not_asked_about():
     single = Candidate(question=TWO.question, passages=TWO.passages[:1])
     lost = Candidate(question=TWO.question, passages=TWO.passages, loss=Loss(reason="duplicate"))
     for one in (single, lost):
-        assert await needs_both(one, ask=Scripted(), secret=b"secret") is one
+        assert await needs_all(one, ask=Scripted(), secret=b"secret") is one
 
 
 async def test_a_made_up_reply_of_a_forecast_is_survived():
-    assert (await needs_both(TWO, ask=stubbed, secret=b"secret")).loss.reason == "single_hop"
+    assert (await needs_all(TWO, ask=stubbed, secret=b"secret")).loss.reason == "single_hop"
 
 
 TEXT = "The pump lifts 40 litres a minute. It was bought in 2019 from a dealer in Ulm."

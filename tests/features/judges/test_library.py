@@ -107,7 +107,7 @@ def test_without_a_model_there_is_no_price_and_without_a_price_it_is_unknown(pro
     assert {price_text(entry) for entry in library.judges} == {None}
     library = judge_library(settings_in(project, PRICED))
     assert price_text(of(library.judges, "tone")) == "price unknown"
-    assert price_text(of(library.judges, "containment")) is None  # it asks no model
+    assert price_text(of(library.judges, "containment")) is None  # it calls no model
 
 
 def test_a_price_is_that_of_the_tokens_of_usual_rows(project, monkeypatch, says):

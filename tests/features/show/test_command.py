@@ -106,7 +106,7 @@ def test_a_row_in_python(rich):
     worst = next(verdict for verdict in row.verdicts if verdict.system == "bm25" and verdict.judge == "grade")
     assert (worst.score, worst.status, worst.scale, worst.metric) == (2.0, "scored", (1, 5), "correctness")
     assert [each.status for each in row.verdicts if each.score is None] == ["unparsable"]
-    assert [each.judge for each in row.verdicts][-3:] == ["containment"] * 3  # asks no model
+    assert [each.judge for each in row.verdicts][-3:] == ["containment"] * 3  # calls no model
     assert [label.score for label in row.labels] == [2, 5]
     assert [note.tags for note in row.notes] == [["wrong number"]]
     assert row.differences.against == "bm25"

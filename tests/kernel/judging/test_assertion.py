@@ -30,6 +30,20 @@ def outcome(judge, expect=None, **row):
         ("contains_all", ["clover", "south"], "Red clover", 0, "missing: south"),
         ("contains_any", ["south", "red"], "Red clover", 1, "found 'red'"),
         ("contains_any", "south", "Red clover", 0, "none of: south"),
+        (
+            "at_least",
+            {"n": 2, "of": ["red", "white", "clover"]},
+            "Red clover",
+            1,
+            "2 of 3 hold, at least 2; contains_any: none of: white",
+        ),
+        (
+            "at_least",
+            {"n": 2, "of": ["blue", {"regex": "^R"}, {"max_words": 1}]},
+            "Red clover",
+            0,
+            "1 of 3 hold, at least 2; contains_any: none of: blue; max_words: 2 words, at most 1",
+        ),
         ("valid_json", True, '{"crop": 1}', 1, "JSON"),
         ("valid_json", SCHEMA, '{"crop": "clover"}', 1, "fits the schema"),
         ("valid_json", SCHEMA, '{"crop": 1}', 0, "$.crop: 1 is not of type 'string'"),
@@ -94,6 +108,17 @@ def test_a_table_that_a_flat_file_carries_as_text_is_read():
     ("check", "expect", "says"),
     [
         ("regex", {"regex": "("}, "expect.regex of the row: '(' is not a regular expression"),
+        ("at_least", {"at_least": {"n": 3, "of": ["a", "b"]}}, "n = 3, of 2 things: give at most 2"),
+        ("at_least", {"at_least": {"n": 1, "of": ["a", {"max_cost": 1}]}}, "check 'max_cost' in `of`"),
+        ("at_least", {"at_least": {"n": 1, "of": ["a", {"regex": "("}]}}, "'(' is not a regular expression"),
+        (
+            "at_least",
+            {"at_least": {"n": 1, "of": ["a", {"regex": "a", "max_words": 1}]}},
+            "give one check in",
+        ),
+        ("at_least", {"at_least": {"n": 0, "of": ["a", "b"]}}, "is not what at_least expects"),
+        ("at_least", {"at_least": {"n": 1, "of": ["a"]}}, "is not what at_least expects"),
+        ("at_least", {"at_least": ["a", "b"]}, "is not what at_least expects: give how many of which"),
         ("max_words", {"max_words": "many"}, "'many' is not what max_words expects: give a number of words"),
         (
             "contains_all",

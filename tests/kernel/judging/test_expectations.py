@@ -13,7 +13,8 @@ from ragstone.kernel.tables.reading import parse_row
 
 SHIPPED = [name for name in judge_names() if isinstance(load_judge(name), AssertionJudge)]
 GOOD = {
-    "regex": "a", "contains_all": ["a"], "contains_any": ["a"], "valid_json": True, "max_latency": 9,
+    "regex": "a", "contains_all": ["a"], "contains_any": ["a"],
+    "at_least": {"n": 1, "of": ["a", "b"]}, "valid_json": True, "max_latency": 9,
     "max_cost": 9, "max_words": 9, "cites_sources": 1,
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from ragstone.kernel.records import Turn
 from ragstone_assistant.answering.documents import documents_tool
 from ragstone_assistant.conversation import Asked
 from ragstone_assistant.knowledge.entry import KnowledgeDown
-from ragstone_assistant.languages import LANGUAGES, phrase
+from ragstone_assistant.languages import SPOKEN, phrase
 from ragstone_assistant.tool import Situation
 
 CROP = Tag("crop", {"maize": ("maize", "corn"), "wheat": ("wheat",)})
@@ -58,7 +58,7 @@ def test_each_tag_is_an_argument_and_nothing_else():
     assert [field.name for field in msgspec.structs.fields(tool.arguments)] == ["question", "crop", "region"]
     schema = msgspec.json.schema(tool.arguments)["$defs"]["SearchDocuments"]
     assert schema["properties"]["crop"]["description"] == "only documents on this crop, e.g. maize, wheat"
-    assert set(tool.doing) == set(LANGUAGES)
+    assert set(tool.doing) == set(SPOKEN)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"question": "When?", "colour": "red"}, tool.arguments)
     with pytest.raises(msgspec.ValidationError):
@@ -86,7 +86,7 @@ def test_a_question_put_in_another_language_is_searched_for_in_the_users_words_t
     assert [one.chunk_id for one in said.passages] == [first.chunk_id, second.chunk_id]
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", SPOKEN)
 def test_a_knowledge_base_that_is_down_is_an_observation_that_failed(lang):
     def down(_query, _filters):
         raise KnowledgeDown("no connection to http://localhost:6333")

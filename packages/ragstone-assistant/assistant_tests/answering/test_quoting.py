@@ -10,7 +10,7 @@ from tests.support.scripted_assistant import MAIZE, Heard, answering, embed_word
 
 from ragstone_assistant.answering.answering import answer_from
 from ragstone_assistant.conversation import Said
-from ragstone_assistant.languages import phrase
+from ragstone_assistant.languages import SPOKEN, phrase
 
 
 def quoted(question: str, *, passages=MAIZE, lang: str = "en", embed=embed_words) -> Said:
@@ -86,4 +86,22 @@ def test_across_languages_the_nearest_sentence_by_its_vector_is_quoted(likeness:
     said = quoted("¿Cuánto fertilizante?", lang="es", embed=embed)
     assert said.kind == kind
     if kind == "answer":
-        assert said.text == "Maize needs 120 kg of nitrogen for each hectare [1]."
+        line = phrase("other_language", "es", language="English")
+        assert said.text == f"{line}\nMaize needs 120 kg of nitrogen for each hectare [1]."
+        assert "English" in line
+
+
+def test_documents_in_the_language_of_the_question_are_quoted_before_others() -> None:
+    english = replace(
+        MAIZE[0], text="NPK 15-15-15 for maize: 120 kg of NPK 15-15-15 for each hectare.", lang="en"
+    )
+    german = replace(
+        MAIZE[1], text="Mais braucht 120 kg NPK 15-15-15 für jeden Hektar.", title="Mais", lang="de"
+    )
+    said = quoted("Wie viel NPK 15-15-15 braucht Mais?", passages=[english, german], lang="de")
+    assert said.text == "Mais braucht 120 kg NPK 15-15-15 für jeden Hektar [1]."
+
+
+def test_a_refusal_is_in_each_of_the_languages() -> None:
+    texts = {quoted("Who is the mayor of London?", passages=MAIZE[:1], lang=lang).text for lang in SPOKEN}
+    assert len(texts) == len(SPOKEN)

@@ -17,7 +17,7 @@ from ragstone.kernel.config.loading import SectionT
 from ragstone.kernel.config.section import Positive, Section
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone_assistant.guards import any_of, said
-from ragstone_assistant.languages import LANGUAGES, language, phrase
+from ragstone_assistant.languages import LANGUAGES, SPOKEN, language, phrase
 
 PLACE = "place"
 """The slot that is read by the words before and behind a name, see planning/slots.py."""
@@ -161,7 +161,13 @@ class Domain:
         return any(texts.scope for texts in self.texts.values())
 
     def scope(self, lang: str) -> str:
-        """Return what the assistant is about, in a language."""
+        """Return what the assistant is about, in a language.
+
+        In one that the domain has no texts of: what it says in all others, or the words for any documents.
+        """
+        if lang not in self.texts:
+            everywhere = {texts.scope for texts in self.texts.values()}
+            return (len(everywhere) == 1 and everywhere.pop()) or phrase("default_scope", lang)
         return self._own(lang).scope or self._own("en").scope or phrase("default_scope", lang)
 
     def ask(self, slot: str, lang: str) -> str:
@@ -171,17 +177,18 @@ class Domain:
     def searches(self) -> tuple[str, ...]:
         """Return questions that need the documents, in all languages."""
         own = [text for texts in self.texts.values() for text in texts.searches]
-        return tuple(own or [text for lang in LANGUAGES for text in language(lang).searches])
+        return tuple(own or [text for lang in SPOKEN for text in language(lang).searches])
 
     def words(self, lang: str, name: str) -> list[str]:
-        """Return a list of words, the package's and the domain's; those of English for another language."""
-        lang = lang if lang in LANGUAGES else "en"
-        written = f"{_package_words()[lang].get(name, '')}|{self.texts[lang].words.get(name, '')}"
+        """Return a list of words, the package's and the domain's; English ones where a language has none."""
+        listed = _package_words()
+        own = listed.get(lang, {}).get(name, listed["en"].get(name, ""))
+        written = f"{own}|{self._own(lang).words.get(name, '')}"
         return [word for word in written.split("|") if word]
 
     def pattern(self, lang: str, name: str) -> re.Pattern[str]:
         """Return the pattern for any word of a list."""
-        key = (lang if lang in LANGUAGES else "en", name)
+        key = (lang if lang in SPOKEN else "en", name)
         if key not in self._patterns:
             self._patterns[key] = any_of(self.words(*key))
         return self._patterns[key]

@@ -30,7 +30,7 @@ from ragstone_assistant.conversation import AnswerFrom, Asked, Emit, Respond, Sa
 from ragstone_assistant.guards import without_instructions
 from ragstone_assistant.knowledge.entry import KnowledgeDown
 from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase
-from ragstone_assistant.languages import LANGUAGES, language_of, phrase
+from ragstone_assistant.languages import SPOKEN, language_of, phrase
 from ragstone_assistant.log.exchange_log import ExchangeLog, open_log
 from ragstone_assistant.planning.actions import Menu, menu_of
 from ragstone_assistant.planning.loop import Agent, question_tags, respond_with
@@ -119,7 +119,7 @@ async def open_assistant(
             knowledge=knowledge,
             log=log,
             domain=domain,
-            languages=LANGUAGES,
+            languages=SPOKEN,
             quotes=model is None,
         )
 

@@ -30,7 +30,7 @@ def sequential_document(results: Sequence[SequentialAgreement]) -> ReportDocumen
 def _paragraph(result: SequentialAgreement) -> Paragraph:
     judge = result.judge if result.judge == result.metric else f"{result.judge}: {result.metric}"
     model = "" if result.model == NO_MODEL else f" ({result.model})"
-    baseline = " It asks no model: it is a baseline, which the exit code ignores." if result.baseline else ""
+    baseline = " It calls no model: it is a baseline, which the exit code ignores." if result.baseline else ""
     text = f"{judge}{model}: {' '.join(sequential_sentences(result))}{baseline if result.trust else ''}"
     return Paragraph(text, tone="warn" if result.verdict == "not trusted" else "", part="answer")
 

@@ -38,6 +38,7 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
+from ragstone.kernel.stages.chunk import cut_documents
 from ragstone.kernel.stages.corpus import corpus_on
 from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
 from ragstone.kernel.stages.notes import kept_notes, same_answer_notes, system_notes
@@ -205,11 +206,11 @@ def answer(
     questions: rows, texts, or dicts or a data frame in anybody's columns; columns: field -> column of these.
     system: one of `[systems]`, `module:function`, or a Python callable, that of `[answer]` if absent; where
     neither names one, or a prompt is given, the built-in application. rankings, chunks, documents: what the
-    built-in application answers from; documents are those that rankings name without a chunk. model, prompt:
-    in place of those in `settings` (default: ragstone.toml). repeats: how often each question is answered, in
-    place of that in `settings`; the further answers follow the first, with the system `NAME@repeat=2` and so
-    on. budget: e.g. `100calls` or `2usd`; deadline:
-    e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed. batch: by
+    built-in application answers from; documents are those that rankings name without a chunk, and alone they
+    are cut as `[chunk]` says and searched. model, prompt: in place of those in `settings` (default:
+    ragstone.toml). repeats: how often each question is answered, in place of that in `settings`; the further
+    answers follow the first, with the system `NAME@repeat=2` and so on. budget: e.g. `100calls` or `2usd`;
+    deadline: e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed. batch: by
     the provider's batch API, cheaper, in hours. Answers of other applications that come from the ledger are
     warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
     key, unknown model, nobody there).
@@ -226,10 +227,13 @@ def answer(
     async def work(session: Session) -> Rows[Answer]:
         session.callables |= callables
         from_ledger: Counter[str] = Counter()
+        to_search = chunks
+        if documents and not rankings and not chunks:
+            to_search = list(cut_documents(documents, chosen.chunk, chosen, session.embedder))
         made = answer_rows(
             rows_asked,
             rankings,
-            chunks,
+            to_search,
             session,
             documents=documents,
             from_ledger=from_ledger,

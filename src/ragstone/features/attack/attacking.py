@@ -293,7 +293,7 @@ def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: Att
         notes += filter(None, [say(left_out, NOT_APPLICABLE)])
         if plan.families and not judge.compares_two and not judge.needs_model:
             notes.append(
-                f"{outcome.judge} asks no model, so instructions and claims mean nothing to it: what moves "
+                f"{outcome.judge} calls no model, so instructions and claims mean nothing to it: what moves "
                 "it is text that its measure counts, such as the reference's words (family leaked_reference)."
             )
     if plan.families and plan.sheet is None:

@@ -2,8 +2,10 @@
 
 import msgspec
 
+from ragstone.features.blame._passages import HeldAnswer
 from ragstone.features.blame._points import CountedPoint
 from ragstone.features.blame._steps import AgentSteps, StepFault, short
+from ragstone.kernel.document.numbers import percent
 from ragstone.kernel.runs.causes import Cause, Caused, Component
 
 
@@ -23,7 +25,8 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one point that is lost, or that judge and second opinion disagree on.
 
     answer: the one that the point is about. relevant: the documents that hold the answer; found: whether one
-    of them was among the contexts. gold: the answer of the same model with the relevant passages in hand,
+    of them was among the contexts. held: whether the contexts have the answer, of a document the part with
+    it; None where nobody can tell. gold: the answer of the same model with the relevant passages in hand,
     None where it was not asked. reference: whether these passages support the reference. memory: what the
     model says without any context; same: whether that is what `observed` says. second: whose the second
     opinion is. steps: what an agent did, None where the answer carries no steps.
@@ -33,12 +36,24 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     answer: KnownAnswer
     relevant: list[str] = []
     found: bool | None = None
+    held: HeldAnswer | None = None
     gold: KnownAnswer | None = None
     reference: bool | None = None
     memory: str | None = None
     same: bool | None = None
     second: str = ""
     steps: AgentSteps | None = None
+    stale: str = ""
+
+    @property
+    def brought(self) -> bool | None:
+        """Whether the contexts have the answer, or else, where that is unknown, one of its documents.
+
+        That they lack it counts only where it is known which documents they are from.
+        """
+        if self.held is None or (self.found is None and not self.held.held):
+            return self.found
+        return self.held.held
 
 
 class Assigned(msgspec.Struct, frozen=True):
@@ -52,12 +67,13 @@ class Assigned(msgspec.Struct, frozen=True):
 def find_cause(facts: PointFacts, system: str) -> Caused:
     """Return the cause of a point: the first of these that the facts show.
 
-    An unanswerable question was answered; the reference is doubtful; the judge is; an agent's steps explain
-    it; the retriever brought nothing of use; the model refused; it did not use what it had, or went beyond
-    it. That the reference goes before the judge matters where people give a point that a judge takes away
-    because it compares with a wrong reference: then judge and people disagree, and the dataset is the reason.
+    An unanswerable question was answered; its evidence is stale; the reference is doubtful; the judge is; an
+    agent's steps explain it; the retriever brought nothing of use; the model refused; it did not use what it
+    had, or went beyond it. That the reference goes before the judge matters where people give a point that a
+    judge takes away because it compares with a wrong reference: then judge and people disagree, and the
+    dataset is the reason.
     """
-    rules = (_unanswerable, _reference, _judge, _steps, _retrieval, _refusal)
+    rules = (_unanswerable, _stale, _reference, _judge, _steps, _retrieval, _refusal)
     cause = next((caused for caused in (rule(facts) for rule in rules) if caused), None) or _use(facts)
     return Caused(
         question_id=facts.point.question_id,
@@ -74,7 +90,7 @@ def observed(facts: PointFacts) -> KnownAnswer:
     That is the answer itself where it was made from them. Where the retriever did not bring them, or nobody
     can tell, it is the answer with them in hand, if there is one.
     """
-    return facts.answer if facts.found or _in_hand(facts) is None else _in_hand(facts) or facts.answer
+    return facts.answer if facts.brought or _in_hand(facts) is None else _in_hand(facts) or facts.answer
 
 
 def needs_memory(facts: PointFacts) -> bool:
@@ -96,12 +112,18 @@ def _unanswerable(facts: PointFacts) -> Assigned | None:
     return Assigned("answered though unanswerable", "model + prompt", reason)
 
 
+def _stale(facts: PointFacts) -> Assigned | None:
+    if not facts.point.lost or not facts.stale:
+        return None
+    return Assigned("stale evidence", "dataset", facts.stale)
+
+
 def _reference(facts: PointFacts) -> Assigned | None:
     if not facts.point.lost or facts.reference is not False:
         return None
     gold, where = _in_hand(facts), _documents(facts)
     if gold is None:
-        if not (facts.found and facts.answer.supported):
+        if not (facts.brought and facts.answer.supported):
             return None
         reason = (
             f"The answer keeps to what was retrieved, including {where}, which does not support the "
@@ -135,14 +157,14 @@ def _steps(facts: PointFacts) -> Assigned | None:
         return None
     if steps.departure is not None:
         return _of_step(steps.departure)
-    if facts.found:
+    if facts.brought:
         return None
     if steps.holds:
         reason = f"{steps.brought}, which holds the reference; the answer does not: {_quoted(facts.answer)}."
         return Assigned("right result ignored", "model + prompt", reason)
     if steps.failed is not None:
         return _of_step(steps.failed)
-    if facts.found is False or _in_hand(facts) is not None:
+    if facts.brought is False or _in_hand(facts) is not None:
         return None
     taken = "No expected call is missing or failed" if steps.expected else "No call failed"
     held = "no result contains" if steps.holds is False else "it is unknown whether a result contains"
@@ -155,9 +177,9 @@ def _of_step(fault: StepFault) -> Assigned:
 
 def _retrieval(facts: PointFacts) -> Assigned | None:
     gold, where = _in_hand(facts), _documents(facts)
-    if facts.found or (gold is not None and not gold.right):
+    if facts.brought or (gold is not None and not gold.right):
         return None
-    if facts.found is None:
+    if facts.brought is None:
         known = f"Given {where}, the answer is right, but" if gold else "No model was asked again, and"
         reason = f"{known} it is unknown whether a relevant document was among the contexts."
         return Assigned("cannot tell", "cannot tell", reason)
@@ -166,20 +188,20 @@ def _retrieval(facts: PointFacts) -> Assigned | None:
         if gold
         else "no model was asked again with that document"
     )
-    return Assigned("not retrieved", "retriever", f"{_capital(where)} was not among the contexts; {ending}.")
+    return Assigned("not retrieved", "retriever", f"{_missing(facts)}; {ending}.")
 
 
 def _refusal(facts: PointFacts) -> Assigned | None:
     if not observed(facts).refused:
         return None
-    had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
+    had = _had(facts) if facts.brought else _still(facts)
     reason = f"{had}, but the model refuses: {_quoted(observed(facts))}."
     return Assigned("refused though answerable", "model + prompt", reason)
 
 
 def _use(facts: PointFacts) -> Assigned:
     seen = observed(facts)
-    had = f"{_capital(_documents(facts))} was among the contexts" if facts.found else _still(facts)
+    had = _had(facts) if facts.brought else _still(facts)
     passages = "the contexts" if seen is facts.answer else "what it was given"
     if seen.supported:
         reason = f"{had}; the answer keeps to {passages} but is wrong: {_quoted(seen)}."
@@ -205,13 +227,35 @@ def _use(facts: PointFacts) -> Assigned:
     return Assigned("invented", "model + prompt", reason)
 
 
-def _still(facts: PointFacts) -> str:
-    if facts.found is None:
-        return "Given the right passages, the answer is still wrong"
+def _had(facts: PointFacts) -> str:
+    """Return what the contexts had of the answer, in words."""
+    if facts.found:
+        return f"{_capital(_documents(facts))} was among the contexts"
+    beside = f", though not from {_documents(facts)}" if facts.relevant else ""
+    return f"The contexts contain the reference{beside}"
+
+
+def _missing(facts: PointFacts) -> str:
+    """Return what the contexts lacked of the answer, in words."""
+    where, held = _capital(_documents(facts)), facts.held
+    if not facts.found or held is None:
+        return f"{where} was not among the contexts"
+    if held.by == "evidence":
+        return f"A part of {_documents(facts)} was among the contexts, but not the one with the evidence"
+    if held.by == "reference":
+        return (
+            f"A part of {_documents(facts)} was among the contexts, but not one that contains the reference"
+        )
     return (
-        f"{_capital(_documents(facts))} was not among the contexts; given that document, the answer is "
-        "still wrong"
+        f"A part of {_documents(facts)} was among the contexts, which have {percent(held.in_contexts)} of "
+        f"the reference's words; the whole document has {percent(held.in_document)}"
     )
+
+
+def _still(facts: PointFacts) -> str:
+    if facts.brought is None:
+        return "Given the right passages, the answer is still wrong"
+    return f"{_missing(facts)}; given that document, the answer is still wrong"
 
 
 def _documents(facts: PointFacts) -> str:

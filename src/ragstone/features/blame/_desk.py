@@ -6,6 +6,7 @@ from types import MappingProxyType
 import msgspec
 
 from ragstone.features.blame._causes import KnownAnswer, PointFacts, needs_memory, observed
+from ragstone.features.blame._passages import held_answer, says_reference
 from ragstone.features.blame._plan import BlamePlan, may_ask
 from ragstone.features.blame._points import CountedPoint, Points
 from ragstone.features.blame._steps import AgentSteps, has_figures, read_steps, results_of, telling_result
@@ -28,6 +29,17 @@ HELD = "match"  # tells whether that holds the reference, where no model does
 WORDS = "token_f1"  # tells whether two answers say the same, where no model does
 Key = tuple[str, str]
 """An answer: (question id, system)."""
+
+
+class ChangedAnswers(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers that were made again and judged. wanted: their questions; right: those with a verdict.
+
+    cost_usd: of answers and judgements; None where a price is unknown.
+    """
+
+    wanted: Sequence[str] = ()
+    right: Mapping[str, bool] = {}
+    cost_usd: float | None = None
 
 
 class BlameCoordinator:
@@ -58,12 +70,13 @@ class BlameCoordinator:
     ) -> dict[Key, bool]:
         """Return whether a judge gives each answer its point; one that has no score is not in it.
 
-        What the run's judgements say is not asked again. model: in place of that of `[judge]`.
+        What the run's judgements say, and those made here, is not asked again. model: in place of that of
+        `[judge]`.
         """
         asks = judge.model_name(model or self.plan.settings.judge.model or NO_MODEL)
         known = {
             (row.question_id, row.system): row
-            for row in self.plan.run.judgements
+            for row in (*self.plan.run.judgements, *self._made_judgements)
             if (row.judge, row.metric, row.model) == (judge.name, judge.measures, asks)
         }
         judgements = [known[key] for key in map(_key, answers) if key in known]
@@ -80,6 +93,39 @@ class BlameCoordinator:
             if row.score is not None
         }
 
+    async def again(
+        self, names: Sequence[str], passages: Mapping[str, list[Context]], brought_by: str, model: str
+    ) -> ChangedAnswers:
+        """Return whether a model's answers from these passages are right. What was answered so is taken.
+
+        names: ids of questions. brought_by: the first part of the name of the system that answers.
+        """
+        ends = f"{brought_by}/", f"/{model.rpartition('/')[2]}"
+        rows = {
+            row.question_id: row
+            for row in self._made_answers
+            if row.system.startswith(ends[0]) and row.system.endswith(ends[1])
+        }
+        left = [self.plan.run.questions[name] for name in names if name not in rows]
+        answers = await self._answers(left, passages, brought_by, self.plan.prompt, model)
+        rows |= {row.question_id: row for row in answers}
+        wanted = {name: rows[name] for name in names if name in rows}
+        right = await self.told(self.plan.judge, [row for row in wanted.values() if row.error is None])
+        lead, systems = self.plan.judge, {(name, row.system) for name, row in wanted.items()}
+        spent = [row.cost_usd for row in wanted.values()] + [
+            row.cost_usd
+            for row in self._made_judgements
+            if (row.question_id, row.system) in systems
+            and (row.judge, row.metric) == (lead.name, lead.measures)
+            and row.model != NO_MODEL
+        ]
+        costs = [cost for cost in spent if cost is not None]
+        return ChangedAnswers(
+            wanted=names,
+            right={name: given for (name, _), given in right.items()},
+            cost_usd=sum(costs) if spent and len(costs) == len(spent) else None,
+        )
+
     async def facts(self, points: Mapping[str, Points], second: str) -> dict[str, list[PointFacts]]:
         """Return what is known of every point that is lost or doubted: system -> facts.
 
@@ -93,7 +139,12 @@ class BlameCoordinator:
             for point in of_system.counted
             if point.lost or point.doubted
         }
-        lost = [key for key, point in wanted.items() if point.lost and point.answerable]
+        # What a model makes of evidence that is stale tells nothing of a lost point.
+        lost = [
+            key
+            for key, point in wanted.items()
+            if point.lost and point.answerable and key[0] not in self.plan.stale
+        ]
         gold, reference = await self._in_hand(list(dict.fromkeys(name for name, _ in lost)))
         rows = [answers[key] for key in lost]
         answered = await self.told(self.plan.refusal, rows)
@@ -127,7 +178,7 @@ class BlameCoordinator:
         supported: bool | None,
         steps: AgentSteps | None,
     ) -> PointFacts:
-        question = self._question(answer)
+        question, run = self._question(answer), self.plan.run
         return PointFacts(
             point=point,
             answer=KnownAnswer(
@@ -139,10 +190,12 @@ class BlameCoordinator:
             ),
             relevant=relevant_documents(question),
             found=self._found(answer, question),
+            held=held_answer(answer, question, run.documents, run.chunks_of, run.same),
             gold=gold,
             reference=reference,
             second=second,
             steps=steps,
+            stale=self.plan.stale.get(answer.question_id, ""),
         )
 
     def _found(self, answer: Answer, question: Question) -> bool | None:
@@ -236,7 +289,14 @@ class BlameCoordinator:
             for question in questions
             if references(question)
         ]
-        return {name: right for (name, _), right in (await self.told(judge, rows)).items()}
+        supported = {name: right for (name, _), right in (await self.told(judge, rows)).items()}
+        if judge.needs_model:
+            return supported
+        return {
+            question.id: supported[question.id] or says_reference(question, passages[question.id])
+            for question in questions
+            if question.id in supported
+        }
 
     async def _from_memory(self, facts: Mapping[Key, PointFacts]) -> dict[Key, PointFacts]:
         """Return the facts of those points that the closed-book answer decides on, with what it says."""
@@ -280,15 +340,17 @@ class BlameCoordinator:
         passages: Mapping[str, list[Context]],
         condition: str,
         prompt: str,
+        model: str | None = None,
     ) -> list[Answer]:
-        if self.plan.model is None or not questions:
+        model = model or self.plan.model
+        if model is None or not questions:
             return []
         rows = answer_given(
             questions,
             lambda question: passages.get(question.id, []),
             self.session,
             brought_by=condition,
-            model=self.plan.model,
+            model=model,
             prompt=prompt,
         )
         made = [row async for row in rows]

@@ -9,6 +9,7 @@ import msgspec
 from ragstone.features.blame._steps import read_steps
 from ragstone.kernel.config import (
     AnswerSection,
+    BlameSection,
     DocumentsSection,
     JudgeSection,
     RetrieveSection,
@@ -17,7 +18,7 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.config.python_function import names_function
 from ragstone.kernel.config.systems import RagSystem
-from ragstone.kernel.dataset.placing import place_evidence
+from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import ConfigError, DataError, explaining, nearest, plural
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge
@@ -74,10 +75,12 @@ class BlamedRun(msgspec.Struct, frozen=True, kw_only=True):
 class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     """Who is asked what.
 
-    settings: those of the run, with the models' tables of today. leads: of each system, the mean of the judge
-    whose verdict a point is. support, refusal: tell whether contexts support an answer, and whether it
-    refuses. model, prompt: what answers again; no model: nothing is asked of any. second: the second judge,
-    and second_model the one that it asks; labels: what people say, in its place.
+    settings: those of the run, with the models' tables of today. own: the model and the prompt that answer
+    again are those that made the answers. reader: another model, to be priced in place of it. leads: of each
+    system, the mean of the judge whose verdict a point is. support, refusal: tell whether contexts support an
+    answer, and whether it refuses. model, prompt: what answers again; no model: nothing is asked of any.
+    second: the second judge, and second_model the one that it asks; labels: what people say, in its place.
+    stale: question id -> why its evidence is stale.
     """
 
     run: BlamedRun
@@ -88,10 +91,13 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     refusal: Judge
     model: str | None
     prompt: str
+    own: bool = False
+    reader: str | None = None
     second: Judge | None = None
     second_model: str | None = None
     labels: list[Label] | None = None
     notes: list[str] = []
+    stale: dict[str, str] = {}
 
 
 def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
@@ -107,12 +113,16 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         (_settings_of_sheet(settings, summary), []) if of_sheet else _settings_of_run(settings, manifest)
     )
     run = read_blamed(folder, summary, of_run, of_sheet)
+    placed = check_evidence([*run.questions.values()], [*run.documents.values()])
+    run = msgspec.structs.replace(run, questions={row.id: row for row in placed.questions})
     leads = _leads(run.summary, settings.blame.judge)
     judge = _judge_of(leads[0], of_run)
     beside = {m.metric: _beside(run.summary, m.metric, of_run) for m in run.summary.metrics}
     for judge_of in filter(None, [judge, *beside.values()]):
         _check_judge(manifest, judge_of)
-    model, prompt = _again(of_run, settings)
+    model, prompt = _again(of_run, settings.blame)
+    own = (model, prompt) == _again(of_run, BlameSection()) and not of_sheet
+    reader = _reader(settings.blame, model, own)
     _check_prompt(manifest, of_run, settings)
     _check_expected(run)
     second, labels = _second(settings, leads[0])
@@ -128,10 +138,13 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         refusal=beside.get(REFUSAL) or load_judge(FREE[REFUSAL]),
         model=model,
         prompt=prompt,
+        own=own,
+        reader=reader,
         second=second,
         second_model=second_model if second is not None and second.needs_model else None,
         labels=labels,
-        notes=[*notes, *place_evidence([*run.questions.values()], run.documents.values()).notes()],
+        notes=[*notes, *placed.notes()],
+        stale={name: placed.because[name] for name in placed.stale},
     )
 
 
@@ -283,9 +296,9 @@ def _beside(summary: RunSummary, metric: str, settings: Settings) -> Judge | Non
     return _judge_of(rows[0], settings) if rows else None
 
 
-def _again(of_run: Settings, settings: Settings) -> tuple[str | None, str]:
+def _again(of_run: Settings, declared: BlameSection) -> tuple[str | None, str]:
     """Return the model and the prompt that answer again; no model where another application answered."""
-    declared, answer = settings.blame, of_run.answer
+    answer = of_run.answer
     model, prompt = answer.model, answer.prompt
     if answer.sheet:
         model = None
@@ -295,6 +308,24 @@ def _again(of_run: Settings, settings: Settings) -> tuple[str | None, str]:
         model = (own.model or model) if own else None
         prompt = (own.prompt or prompt) if own else prompt
     return declared.model or model, declared.prompt or prompt
+
+
+def _reader(declared: BlameSection, model: str | None, own: bool) -> str | None:
+    """Return the model to price in place of the one that answered: the declared one, else one that answers
+    again but did not answer.
+    """
+    if declared.reader and not declared.what_if:
+        raise ConfigError(
+            f"[blame] reader = {declared.reader!r}: its price needs answers that are asked again. Say of how "
+            "many, e.g. what_if = 100, or --what-if 100."
+        )
+    if declared.reader and own and declared.reader == model:
+        raise ConfigError(
+            f"[blame] reader = {declared.reader!r}: that model made the answers. Name another one, "
+            "or remove reader."
+        )
+    other = None if own else model
+    return (declared.reader or other) if declared.what_if else None
 
 
 def _check_judge(manifest: Mapping[str, Any], judge: JudgeFields) -> None:
@@ -370,4 +401,4 @@ def _check_second(second: Judge, asks: str, judge: Judge, lead: MetricSummary) -
 
 def may_ask(plan: BlamePlan, judge: Judge) -> bool:
     """Return whether a judge can be asked: without a model to answer again, only those that need none are."""
-    return plan.model is not None or not judge.needs_model
+    return bool(plan.model or plan.reader) or not judge.needs_model

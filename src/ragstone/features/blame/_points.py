@@ -16,6 +16,7 @@ from ragstone.kernel.runs.causes import (
     COMPONENTS,
     WITHOUT_TOOLS,
     Caused,
+    ChangePrice,
     Component,
     ComponentShare,
     Largest,
@@ -155,6 +156,7 @@ def share_out(
     second: str | None = None,
     returned: Returned | None = None,
     notes: Sequence[str] = (),
+    prices: Sequence[ChangePrice] = (),
     seed: int = 0,
 ) -> SystemBlame:
     """Return one system's blame.
@@ -187,6 +189,7 @@ def share_out(
         largest=_largest(shares, counted, of_question, clusters, seed),
         returned=returned,
         notes=list(notes),
+        prices=list(prices),
     )
 
 

@@ -2,7 +2,7 @@
 
 from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
-from ragstone.kernel.runs.causes import SystemBlame
+from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemBlame, SystemChange
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import wilson_interval
 
@@ -127,6 +127,166 @@ RETURNED = Sentence[SystemBlame](
     fills=_of,
     never_beside=NONE,
 )
+CHANGES: dict[SystemChange, str] = {
+    "right documents": "the right documents alone",
+    "right document first": "the right documents first",
+    "document retrieved": "a retriever that never misses",
+    "other model": "{model} instead of what answered",
+    "other model, right documents": "{model} and the right documents",
+    "contexts read": "a model that reads every relevant context",
+    "right documents, all read": "the right documents, always read",
+    "references mended": "doubtful references and stale evidence mended",
+    "tools never fail": "tools that never fail",
+    "second opinion": "the second opinion's verdicts",
+}
+ENOUGH = 10  # lost points, fewer of which name no price
+
+
+def change_text(price: ChangePrice) -> str:
+    """Return what is changed, as words that follow `with`."""
+    return CHANGES[price.change].format(model=price.model)
+
+
+def points_of_100(share: float) -> str:
+    """Return a share as points of 100 questions, without its sign."""
+    value = abs(100 * share)
+    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+
+
+def signed_of_100(share: float) -> str:
+    """Return a share as points of 100 questions, with its sign; 0.0 has none."""
+    return f"{'' if abs(share) < 5e-4 else '−' if share < 0 else '+'}{points_of_100(share)}"
+
+
+def range_of_100(points: NetPoints) -> str:
+    """Return the ends of the interval in points of 100 questions, with signs where one is negative."""
+    ends = points.low, points.high
+    signs = ["−" if end < 0 else "+" if min(ends) < 0 and end > 0 else "" for end in ends]
+    return " to ".join(f"{sign}{points_of_100(end)}" for sign, end in zip(signs, ends, strict=True))
+
+
+def _of_price(price: ChangePrice) -> dict[str, str]:
+    return {
+        "change": change_text(price),
+        "Change": change_text(price)[:1].upper() + change_text(price)[1:],
+        "points": points_of_100(price.points.value),
+        "ends": range_of_100(price.points),
+        "asked": count(price.n_asked),
+    }
+
+
+def _is_measured(price: ChangePrice) -> bool:
+    return price.basis == "measured" and price.change != "second opinion"
+
+
+PRICE_NEEDS = {
+    "change": "what is changed",
+    "points": "points gained less points lost, of 100 questions",
+    "ends": "ends of the 95 % interval, in points of 100 questions",
+    "asked": "answers that the price rests on",
+}
+PRICE_GAIN = Sentence[ChangePrice](
+    code="price-gain",
+    text="With {change}, {points} more of 100 points are kept ({ends}, measured on {asked} answers).",
+    when="lost and right answers were asked again, and the whole 95 % interval is above 0",
+    holds=lambda price: _is_measured(price) and price.points.low > 0,
+    needs=PRICE_NEEDS,
+    fills=_of_price,
+)
+PRICE_LOSS = Sentence[ChangePrice](
+    code="price-loss",
+    text="With {change}, {points} fewer of 100 points are kept ({ends}, measured on {asked} answers).",
+    when="lost and right answers were asked again, and the whole 95 % interval is below 0",
+    holds=lambda price: _is_measured(price) and price.points.high < 0,
+    needs=PRICE_NEEDS,
+    fills=_of_price,
+)
+PRICE_OPEN = Sentence[ChangePrice](
+    code="price-cannot-tell",
+    text="{asked} answers cannot decide whether {change} would gain or lose points ({ends} of 100).",
+    when="lost and right answers were asked again, and the 95 % interval includes 0",
+    holds=lambda price: _is_measured(price) and price.points.low <= 0 <= price.points.high,
+    needs={name: PRICE_NEEDS[name] for name in ("asked", "change", "ends")},
+    fills=_of_price,
+)
+PRICE_AT_MOST = Sentence[ChangePrice](
+    code="price-at-most",
+    text="{Change} would bring at most {points} of 100 points ({ends}).",
+    when=f"only lost points were asked again, or nothing but what was retrieved is known; at least {ENOUGH} "
+    "points are lost, and the whole 95 % interval is above 0",
+    holds=lambda price: price.basis == "at most" and price.n_asked >= ENOUGH and price.points.low > 0,
+    needs={
+        "Change": PRICE_NEEDS["change"],
+        "points": "lost points that can come back, of 100 questions",
+        "ends": PRICE_NEEDS["ends"],
+    },
+    fills=_of_price,
+)
+COMBINED: tuple[SystemChange, SystemChange, SystemChange] = (
+    "right documents",
+    "other model",
+    "other model, right documents",
+)
+
+
+def _together(row: SystemBlame) -> list[ChangePrice]:
+    """Return the prices of two changes and of both, where all were measured on the same questions and the
+    last is not the sum of the others.
+    """
+    measured = {price.change: price for price in row.prices if _is_measured(price)}
+    three = [measured[change] for change in COMBINED if change in measured]
+    if len(three) < len(COMBINED) or len({price.n for price in three}) > 1:
+        return []
+    first, second, both = (price.points.value for price in three)
+    return three if abs(both - first - second) >= 0.001 else []
+
+
+def _of_all(row: SystemBlame) -> dict[str, str]:
+    three, both = _together(row), _both(row)
+    first, second, joint = (signed_of_100(price.points.value) for price in three) if three else ("", "", "")
+    return {
+        "first": first,
+        "second": second,
+        "both": joint,
+        "model": three[1].model or "" if three else "",
+        "shared": plural(both.shared, "lost point") if both else "",
+        "comes": "comes" if both and both.shared == 1 else "come",
+    }
+
+
+def _both(row: SystemBlame) -> ChangePrice | None:
+    return next((price for price in row.prices if price.change == "right documents, all read"), None)
+
+
+PRICES_TOGETHER = Sentence[SystemBlame](
+    code="prices-together",
+    text="Separately, the right documents bring {first} and {model} {second} of 100 points; together "
+    "{both}, not their sum.",
+    when="the right documents, another model and both were measured on the same questions, and what both "
+    "bring differs by at least 0.1 of 100 points from the sum",
+    holds=lambda row: bool(_together(row)),
+    needs={
+        "first": "points of 100 of the right documents, with sign",
+        "model": "the other model",
+        "second": "its points of 100, with sign",
+        "both": "points of 100 of both changes, with sign",
+    },
+    fills=_of_all,
+    never_beside=("prices-do-not-add",),
+)
+PRICES_SHARED = Sentence[SystemBlame](
+    code="prices-do-not-add",
+    text="Prices do not add: {shared} {comes} back with either the right documents or a model that reads "
+    "every relevant context.",
+    when="at least one lost point had a relevant document among its contexts and is right with the right "
+    "documents alone",
+    holds=lambda row: (both := _both(row)) is not None and both.shared > 0,
+    needs={"shared": "lost points that each of two changes brings back", "comes": "a verb"},
+    fills=_of_all,
+    never_beside=("prices-together",),
+)
 OUTCOMES = (NONE_COUNTED, NONE_LOST, LOST, LOST_AND_HIDDEN)
 LARGEST = (MOST_DUE, LARGEST_SHARE, CANNOT_TELL)
-SENTENCES = (*OUTCOMES, *LARGEST, RETURNED)
+PRICED = (PRICE_GAIN, PRICE_LOSS, PRICE_OPEN, PRICE_AT_MOST)
+NOT_ADDING = (PRICES_TOGETHER, PRICES_SHARED)
+SENTENCES = (*OUTCOMES, *LARGEST, RETURNED, *PRICED, *NOT_ADDING)

@@ -10,6 +10,8 @@ from ragstone.features.blame._causes import PointFacts, find_cause
 from ragstone.features.blame._desk import BlameCoordinator
 from ragstone.features.blame._plan import BlamePlan, plan_blame
 from ragstone.features.blame._points import Points, answerable, points_of, second_by_people, share_out
+from ragstone.features.blame._second import telling_verdicts, untelling_note
+from ragstone.features.blame._what_if import ask_again, failed_note, prices
 from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.document.numbers import number
@@ -114,7 +116,11 @@ def notes_of_system(
         )
     if plan.model is not None:
         n_failed = sum(
-            fact.point.lost and fact.point.answerable and bool(fact.relevant) and fact.gold is None
+            fact.point.lost
+            and fact.point.answerable
+            and bool(fact.relevant)
+            and fact.gold is None
+            and not fact.stale
             for fact in facts
         )
         if n_failed:
@@ -187,6 +193,8 @@ def blame(
     second: str | None = None,
     second_model: str | None = None,
     labels: Path | str | None = None,
+    what_if: int | None = None,
+    reader: str | None = None,
     settings: Settings | None = None,
     budget: str | None = None,
     deadline: str | None = None,
@@ -196,11 +204,12 @@ def blame(
     """Return where the lost points of a finished run went; write files and a new report.html to its folder.
 
     run: a folder that `ragstone run` or `ragstone judge` wrote, or what `read_run` returns. model, judge,
-    second, second_model, labels: in place of those of `[blame]`. settings: `[blame]` and the tables of the
-    models (default: ragstone.toml); judges and prompts are those of the run. Beside the second opinion,
-    models are asked about lost points alone. Run again, no finished call is made twice and every file is
-    the same. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`. Raises ConfigError and DataError as
-    plan_blame does, ModelError when no call can succeed.
+    second, second_model, labels, what_if, reader: in place of those of `[blame]`. settings: `[blame]` and the
+    tables of the models (default: ragstone.toml); judges and prompts are those of the run. Beside the second
+    opinion, models are asked about lost points alone, and about `what_if` right answers, and as many lost
+    ones, for the prices of changes. Run again, no finished call is made twice and every file is the same.
+    budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`. Raises ConfigError and DataError as plan_blame
+    does, ModelError when no call can succeed.
     """
     chosen = choose_blame(
         settings or load_settings(),
@@ -209,13 +218,19 @@ def blame(
         second=second,
         second_model=second_model,
         labels=labels,
+        what_if=what_if,
+        reader=reader,
     )
     how = SessionOptions(parse_caps(budget, deadline), offline, progress=progress)
     return run_sync(_blame(plan_blame(Path(run), chosen), how))
 
 
 def choose_blame(
-    settings: Settings, *, second: str | None = None, labels: Path | str | None = None, **chosen: str | None
+    settings: Settings,
+    *,
+    second: str | None = None,
+    labels: Path | str | None = None,
+    **chosen: str | int | None,
 ) -> Settings:
     """Return the settings with what a caller gave in place of `[blame]`; paths are the caller's own.
 
@@ -283,7 +298,8 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         }
         for lead in plan.leads
     }
-    seconds = await _seconds(plan, desk)
+    verdicts = await _seconds(plan, desk)
+    seconds = telling_verdicts(plan.second, verdicts, run.questions)
     points = {
         lead.system: _points(
             plan,
@@ -300,6 +316,7 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
         for system, of_system in facts.items()
     }
     clusters = question_clusters(run.questions.values(), run.judgements)
+    replies = await ask_again(plan, desk, points)
     return Blamed(
         systems=[
             share_out(
@@ -308,7 +325,23 @@ async def lay_blame(plan: BlamePlan, session: Session, *, everything: bool = Fal
                 clusters,
                 second=second,
                 returned=_returned(facts[system]),
-                notes=notes_of_system(plan, points[system], facts[system], refused[system]),
+                notes=[
+                    *notes_of_system(plan, points[system], facts[system], refused[system]),
+                    *untelling_note(
+                        second,
+                        sum(of == system for _, of in verdicts) - sum(of == system for _, of in seconds),
+                    ),
+                    *(failed_note(replies[system]) if plan.settings.blame.what_if else []),
+                ],
+                prices=prices(
+                    points[system],
+                    replies[system],
+                    facts[system],
+                    cause,
+                    clusters,
+                    reader=plan.reader,
+                    by_people=plan.labels is not None,
+                ),
                 seed=plan.settings.run.seed,
             )
             for system, cause in causes.items()
@@ -384,5 +417,6 @@ def _models(plan: BlamePlan) -> dict[str, str]:
         "answers again": plan.model,
         "judge": plan.leads[0].model,
         "second judge": plan.second_model,
+        "priced": plan.reader,
     }
     return {role: name for role, name in roles.items() if name and name != NO_MODEL}

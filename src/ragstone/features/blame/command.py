@@ -29,6 +29,18 @@ Labels = Annotated[
     Path | None,
     typer.Option("--labels", help="People's labels of these answers, instead of a second judge."),
 ]
+WhatIf = Annotated[
+    int | None,
+    typer.Option(
+        "--what-if",
+        min=0,
+        help="How many right answers, and lost ones, to ask again for the prices of changes, e.g. 100.",
+    ),
+]
+Reader = Annotated[
+    str | None,
+    typer.Option("--reader", help="With --what-if: a model to price instead of the one that answered."),
+]
 
 
 @asks_models("trust", "whole", without=["force"])
@@ -40,6 +52,8 @@ def blame(
     second: Second = None,
     second_model: SecondModel = None,
     labels: Labels = None,
+    what_if: WhatIf = None,
+    reader: Reader = None,
     asking: Asking,
 ) -> None:
     """Find what cost a run its points: dataset, retriever, model and prompt, or judge.
@@ -48,6 +62,7 @@ def blame(
 
     - `ragstone blame runs/mine`
     - `ragstone blame runs/mine --second correctness --second-model openai/gpt-4o`
+    - `ragstone blame runs/mine --what-if 100`
     """
     from ragstone.features.blame.blaming import blame as lay_blame
     from ragstone.features.blame.blaming import choose_blame, forecast_blame
@@ -61,6 +76,8 @@ def blame(
         second=second,
         second_model=second_model,
         labels=labels,
+        what_if=what_if,
+        reader=reader,
     )
     asking.tell_forecast(lambda: forecast_blame(run, settings))
     summary = lay_blame(run, settings=settings, **asking.limits)

@@ -3,7 +3,17 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from ragstone.features.blame._sentence_table import LARGEST, OUTCOMES, RETURNED
+from ragstone.features.blame._sentence_table import (
+    LARGEST,
+    NOT_ADDING,
+    OUTCOMES,
+    PRICED,
+    RETURNED,
+    change_text,
+    range_of_100,
+    signed_of_100,
+)
+from ragstone.features.blame._stale_sentence_table import STALE_LOST
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -21,10 +31,10 @@ from ragstone.kernel.document.blocks import (
     dot,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, percent, percent_ends, with_level
+from ragstone.kernel.document.numbers import count, percent, percent_ends, usd, with_level
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary
-from ragstone.kernel.runs.causes import Cause, Caused, ComponentShare, SystemBlame
+from ragstone.kernel.runs.causes import Cause, Caused, ChangePrice, ComponentShare, SystemBlame
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.sentences import say
 
@@ -77,14 +87,18 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     what = " ".join(
         f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
     )
-    sentences = [sentence for sentence in (worth(row), judged_by(row), left_out(row)) if sentence]
+    sentences = [
+        sentence for sentence in (say(row, STALE_LOST), worth(row), judged_by(row), left_out(row)) if sentence
+    ]
     return [
         Heading(row.system, level=4),
         Paragraph(outcome(row), tone="strong", part="answer"),
         Paragraph(" ".join(sentences)),
         shares_table(row),
         Paragraph(what, tone="muted", where="page"),
+        *(_prices(row) if measured_prices(row) else []),
         *_causes(row, causes),
+        *([] if measured_prices(row) else _prices(row)),
     ]
 
 
@@ -109,6 +123,51 @@ def shares_table(row: SystemBlame) -> Table:
         ("95 % interval", share_range),
     ]
     return table_of(f"Shares of {row.system}", shares, columns, kind="bars blame")
+
+
+def _prices(row: SystemBlame) -> list[Block]:
+    """Return what changes would bring; what was measured is an answer, and without it bounds are said."""
+    if not row.prices:
+        return []
+    measured = measured_prices(row)
+    bounds = [price for price in row.prices if price.change != "right documents, all read"]
+    at_most = {"measured": "", "at most": "at most ", "by causes": "at most "}
+    basis = {"measured": "measured", "at most": "bound", "by causes": "causes found"}
+
+    def points(price: ChangePrice) -> str:
+        return f"{at_most[price.basis]}{signed_of_100(price.points.value)}"
+
+    def by_people(price: ChangePrice) -> str:
+        seen = price.people
+        return f"{signed_of_100(seen.value)} ({range_of_100(seen)})" if seen else ""
+
+    columns: list[Made[ChangePrice]] = [
+        (Column("With", text=True, short=""), change_text),
+        (Column("Points of 100", short="points"), points),
+        ("95 % interval", lambda price: range_of_100(price.points)),
+        (
+            Column("Rests on", text=True, short="rests on"),
+            lambda price: f"{basis[price.basis]}: {count(price.n_asked)} of {count(price.n)}",
+        ),
+    ]
+    if any(price.people for price in row.prices):
+        columns.append((Column("As people see it", short="people"), by_people))
+    if any(price.cost_usd is not None for price in row.prices):
+        columns.append(("Cost", lambda price: "" if price.cost_usd is None else usd(price.cost_usd)))
+    said = [say(price, *PRICED) for price in measured or bounds]
+    answers, rest = (said[:1], said[1:]) if measured else ([], said)
+    below = " ".join(filter(None, [*rest, say(row, *NOT_ADDING)]))
+    title = f"What changes would bring {row.system}"
+    return [
+        *(Paragraph(answer, part="answer") for answer in answers),
+        table_of(title, row.prices, columns, caption="What if", part="main" if measured else ""),
+        *([Paragraph(below)] if below else []),
+    ]
+
+
+def measured_prices(row: SystemBlame) -> list[ChangePrice]:
+    """Return the prices of changes to the system that were measured on lost and on right answers."""
+    return [price for price in row.prices if price.basis == "measured" and price.change != "second opinion"]
 
 
 def _causes(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:

@@ -1,8 +1,9 @@
-"""Questions besides: those that need two documents, and those that no document answers."""
+"""Questions besides: those that need two documents or three, and those that no document answers."""
 
 import functools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import combinations
 from typing import Annotated
 
 import msgspec
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ragstone.features.build._built import Written, call_failed, noted
-from ragstone.features.build._critique import find_answer
+from ragstone.features.build._chains import MOST_CHAINS, Chain, are_related, chain_passages, names_link
+from ragstone.features.build._critique import ask_closed_book, drop_known, find_answer
 from ragstone.features.build._fact_writing import tidy
 from ragstone.features.build._filling import (
     WritingTask,
@@ -21,7 +23,6 @@ from ragstone.features.build._filling import (
 )
 from ragstone.features.build._styles import DialogueTurn, load_style
 from ragstone.features.build._writing import DRAWN_AT, IN_LANGUAGE, STERN, write_questions
-from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
@@ -32,10 +33,7 @@ from ragstone.kernel.retrieval.search import build_search
 
 SearchPassages = Callable[[str], Awaitable[list[SourcePassage]]]
 
-MOST_PAIRS = 3  # that a passage is part of, so that no few passages make all questions
-# Of the terms of the shorter text: two passages that share more say the same, and one of them is enough. The
-# nearest of another document shares 0.38 (median) in agxqa, 0.43 in phoenix_docs, 0.24 in xquad; copies 0.9.
-TOO_ALIKE = 0.6
+MOST_PAIRS = MOST_CHAINS
 
 
 async def pair_passages(
@@ -59,45 +57,42 @@ async def pair_passages(
                 continue
             for other in await search(first.text):
                 key = frozenset((_key(first), _key(other)))
-                if used[_key(other)] < most and key not in pairs and _related(first, other):
+                if used[_key(other)] < most and key not in pairs and are_related(first, other):
                     pairs[key] = (first, other)
                     used.update(key)
                     break
     return list(pairs.values())
 
 
-async def needs_both(candidate: Candidate, *, ask: Ask, secret: bytes) -> Candidate:
-    """Return the candidate, lost as `single_hop` where one of its passages alone answers it.
+async def needs_all(
+    candidate: Candidate, *, ask: Ask, secret: bytes, settle: Callable[[Candidate], Candidate] = lambda c: c
+) -> Candidate:
+    """Return the candidate, lost as `single_hop` where it is answered with one of its passages left out.
 
-    A call for each passage, until one answers. A call that fails loses it as `not_criticised`. One that is
-    lost already, or was written from one passage, is returned as it is. The reasons stand in metadata `hops`.
+    A call for each passage that is left out, until one finds the answer all the same. A call that fails loses
+    it as `not_criticised`. One that is lost already, or was written from one passage, is returned as it is.
+    settle: what becomes of it after each call. The reasons are in metadata `hops`, by the documents shown.
     """
     if candidate.loss is not None or len(candidate.passages) < 2:
         return candidate
     reasons: dict[str, str] = {}
-    for passage in candidate.passages:
+    for shown in combinations(candidate.passages, len(candidate.passages) - 1):
         try:
-            answer = await find_answer(candidate.question.question, [passage], ask=ask, secret=secret)
+            answer = await find_answer(candidate.question.question, shown, ask=ask, secret=secret)
         except CallFailed as failure:
-            return lose(candidate, "not_criticised", f"needs_both: {failure.status}, {failure}")
-        reasons[passage.document_id] = answer.reason.strip()
+            return lose(candidate, "not_criticised", f"needs_all: {failure.status}, {failure}")
+        names = ", ".join(passage.document_id for passage in shown)
+        reasons[names] = answer.reason.strip()
+        candidate = noted(candidate, hops=reasons)
         if answer.answered:
-            alone = noted(candidate, hops=reasons)
-            return lose(alone, "single_hop", f"{passage.document_id} alone: {answer.reason.strip()}")
-    return noted(candidate, hops=reasons)
+            candidate = settle(lose(candidate, "single_hop", f"{names} alone: {answer.reason.strip()}"))
+        if candidate.loss is not None:
+            break
+    return candidate
 
 
 def _key(passage: SourcePassage) -> tuple[str, int]:
     return passage.document_id, passage.start
-
-
-def _related(first: SourcePassage, other: SourcePassage) -> bool:
-    """Return whether two passages are of different documents and one language, and do not say the same."""
-    if first.document_id == other.document_id or first.lang != other.lang:
-        return False
-    terms, others = set(search_terms(first.text)), set(search_terms(other.text))
-    fewer = min(len(terms), len(others))
-    return fewer > 0 and len(terms & others) / fewer < TOO_ALIKE
 
 
 VERSION = 1  # of the wording below; a change of it is a new one
@@ -259,10 +254,14 @@ async def add_extras(
     search = await search_passages(passages)
     sift = functools.partial(sift_questions, tools=tools)
     if declared.multi_hop:
-        rng = np.random.default_rng([tools.seed, 1])
-        pairs = await pair_passages(passages, search, TRIES * declared.multi_hop, rng)
+        rng, n = np.random.default_rng([tools.seed, 1]), TRIES * declared.multi_hop
+        chains = chain_passages(passages, declared.hops, n, rng)
+        if len(chains) < n and declared.hops == 2:  # what no name links may be near each other
+            pairs = await pair_passages(passages, search, n - len(chains), rng)
+            linked = {chain.passages for chain in chains} | {chain.passages[::-1] for chain in chains}
+            chains += [Chain(passages=pair) for pair in pairs if pair not in linked]
         turn = DialogueTurn(style=load_style("multi_hop"))
-        tasks = [WritingTask(1, functools.partial(_write_hop, pair, turn, tools)) for pair in pairs]
+        tasks = [WritingTask(1, functools.partial(_write_hop, chain, turn, tools)) for chain in chains]
         made = await fill(made, tasks, declared.multi_hop, tools.session, sift)
     if declared.negatives:
         rng = np.random.default_rng([tools.seed, 2])
@@ -296,19 +295,25 @@ async def search_passages(passages: Sequence[SourcePassage]) -> SearchPassages:
     return nearest
 
 
-async def _write_hop(
-    pair: tuple[SourcePassage, SourcePassage], turn: DialogueTurn, tools: WritingTools
-) -> Written:
-    """Return a question over two passages; one that a single passage answers is lost."""
+async def _write_hop(chain: Chain, turn: DialogueTurn, tools: WritingTools) -> Written:
+    """Return a question along a chain, lost where it names a link or is answered without all of it."""
     written = await write_questions(
-        pair, turn, 1, audience=tools.declared.audience, ask=tools.write, secret=tools.secret
+        chain.passages,
+        turn,
+        1,
+        audience=tools.declared.audience,
+        ask=tools.write,
+        secret=tools.secret,
+        links=chain.links,
     )
-    candidates = [
-        await needs_both(candidate, ask=tools.criticise, secret=tools.secret)
-        if candidate.loss is None
-        else candidate
-        for candidate in written.candidates
-    ]
+    settle, candidates = tools.steps.settle, []
+    for candidate in map(settle, written.candidates):
+        if candidate.loss is None and (named := names_link(candidate.question.question, chain.links)):
+            candidate = lose(candidate, "names_link", named)
+        candidate = await needs_all(candidate, ask=tools.criticise, secret=tools.secret, settle=settle)
+        if candidate.loss is None:
+            candidate = drop_known(await ask_closed_book(candidate, ask=tools.write, secret=tools.secret))
+        candidates.append(settle(candidate))
     return msgspec.structs.replace(written, candidates=candidates)
 
 

@@ -5,7 +5,8 @@ A question that is not in the language of its passage is asked for once more, in
 import functools
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from itertools import permutations
+from typing import Annotated
 
 import msgspec
 
@@ -56,6 +57,26 @@ COPIED_FROM_TWO = (
     "First copy the words in which the answer itself stands, exactly as they are: a sentence of <passage 1> "
     "into quote, and a sentence of <passage 2> into second_quote."
 )
+LINKED = {
+    2: (
+        "Questions that take both passages, one after the other. Both speak of <link 1>. Ask for something "
+        "that only <passage 2> tells of it. Do not name it: describe it by what only <passage 1> tells of "
+        "it, so that one has to read <passage 1> to know which one is meant. One question, not two joined by "
+        '"and". The answer is a few words of <passage 2>.'
+    ),
+    3: (
+        "Questions that take all three passages, one after the other. <passage 1> and <passage 2> speak of "
+        "<link 1>, <passage 2> and <passage 3> of <link 2>. Ask for something that only <passage 3> tells of "
+        "<link 2>. Name neither: describe <link 2> by what only <passage 2> tells of it and <link 1> "
+        "together, and <link 1> by what only <passage 1> tells of it. One question, not two joined by "
+        '"and". The answer is a few words of <passage 3>.'
+    ),
+}
+QUOTES = ("quote", "second_quote", "third_quote")
+COPIED_ALONG = (
+    "First copy the words that it rests on, exactly as they are, a sentence of each passage: {quotes}. The "
+    "last one holds the answer."
+)
 AVOID = "Do not ask what stands in <asked already> again, in whatever words."
 IN_LANGUAGE = "Write the questions and the answers in {language}."
 IN_ITS_LANGUAGE = "Write the questions and the answers in the language of the passage."
@@ -82,6 +103,19 @@ class DraftOfTwo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer: Long
 
 
+class DraftOfThree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model writes of a question along three passages."""
+
+    quote: Long
+    second_quote: Long
+    third_quote: Long
+    question: Short
+    answer: Long
+
+
+AnyDraft = Draft | DraftOfTwo | DraftOfThree
+
+
 async def write_questions(
     passages: tuple[SourcePassage, ...],
     turn: DialogueTurn,
@@ -92,10 +126,12 @@ async def write_questions(
     secret: bytes,
     avoid: Sequence[str] = (),
     sample: int = 0,
+    links: Sequence[str] = (),
 ) -> Written:
     """Return what a model makes of the request for n questions on a passage.
 
-    passages: one, or the two of a style that needs two. audience: who asks, in words. avoid: questions that
+    passages: one, or the two or three of a multi-hop question, in its order; links: what each shares with
+    the next, empty where nothing is known of it. audience: who asks, in words. avoid: questions that
     are not to be asked again. sample: another number draws other questions.
 
     A candidate whose quotation is not in its passage is lost (`no_evidence`), as is one whose question or
@@ -114,13 +150,14 @@ async def write_questions(
             avoid=avoid,
             sample=sample,
             stern=stern,
+            links=links,
         )
         try:
             reply = await ask(prompt)
         except CallFailed as failure:
             return Written(candidates=[], failed=call_failed(failure), n_asked=n)
-        drafts: list[Draft | DraftOfTwo] = reply.value.questions
-        candidates = [_candidate(draft, passages, turn) for draft in drafts[:n_wanted]]
+        drafts: list[AnyDraft] = reply.value.questions
+        candidates = [_candidate(draft, passages, turn, links) for draft in drafts[:n_wanted]]
         return Written(candidates=candidates, n_asked=n, n_cut=max(0, len(drafts) - n_wanted))
 
     written = await call(n, False)
@@ -147,29 +184,31 @@ def write_prompt(
     avoid: Sequence[str] = (),
     sample: int = 0,
     stern: bool = False,
+    links: Sequence[str] = (),
 ) -> Prompt:
     """Return the call that asks for n questions. stern: once more, for they were in the wrong language."""
-    n_quotes = turn.style.quotes
+    n_passages, n_quotes = len(passages), max(turn.style.quotes, len(passages))
+    names = [f"<passage {number}>" for number in range(1, n_passages + 1)]
+    quotes = ", ".join(f"of {name} into {quote}" for name, quote in zip(names, QUOTES, strict=False))
+    copied = COPIED_ALONG.format(quotes=quotes) if links else COPIED_FROM_TWO
     parts = [
         TASK.format(
-            source="<passage>" if len(passages) == 1 else "<passage 1> and <passage 2>",
-            them="it" if len(passages) == 1 else "them",
+            source="<passage>" if n_passages == 1 else f"{', '.join(names[:-1])} and {names[-1]}",
+            them="it" if n_passages == 1 else "them",
             number="one question" if n == 1 else f"{n} questions",
-            style=render_style(turn, audience),
+            style=LINKED[n_passages] if links else render_style(turn, audience),
             audience=audience,
-            copied=COPIED[n_quotes] if len(passages) == 1 else COPIED_FROM_TWO,
+            copied=COPIED[n_quotes] if n_passages == 1 else copied,
         )
     ]
-    inputs = _passage_inputs(passages)
+    inputs = {f"link {number}": link for number, link in enumerate(links, 1)} | _passage_inputs(passages)
     if avoid:
         inputs["asked already"] = "\n".join(f"- {question}" for question in avoid[-MOST_AVOIDED:])
         parts.append(AVOID)
     lang = passages[0].lang
     in_language = STERN if stern else IN_LANGUAGE
     parts.append(in_language.format(language=language_name(lang)) if lang else IN_ITS_LANGUAGE)
-    fields = (
-        ["quote", "second_quote", "question", "answer"] if n_quotes == 2 else ["quote", "question", "answer"]
-    )
+    fields = [*QUOTES[:n_quotes], "question", "answer"]
     item = "{" + ", ".join(f'"{name}": "..."' for name in fields) + "}"
     return fenced_prompt(
         "\n\n".join([*parts, MATERIAL]),
@@ -198,16 +237,19 @@ def _passage_inputs(passages: tuple[SourcePassage, ...]) -> dict[str, str]:
 
 
 def _candidate(
-    draft: Draft | DraftOfTwo, passages: tuple[SourcePassage, ...], turn: DialogueTurn
+    draft: AnyDraft, passages: tuple[SourcePassage, ...], turn: DialogueTurn, links: Sequence[str]
 ) -> Candidate:
     """Return a draft as a candidate, lost if its evidence is not there or its language another."""
-    quotes = [draft.quote] if isinstance(draft, Draft) else [draft.quote, draft.second_quote]
+    quotes = [getattr(draft, name) for name in QUOTES if hasattr(draft, name)]
     matches = _find_all(quotes, passages)
     question, answer = _line(draft.question), _line(draft.answer)
     passage = passages[0]
     foreign = _foreign(question, answer, passages)
     tags = {"style": turn.style.name, "persona": turn.persona, "level": turn.level, "topic": passage.topic}
+    tags["hops"] = str(len(passages)) if len(passages) > 1 else None
     notes: dict[str, object] = {"quote": BETWEEN.join(quotes)}
+    if links:
+        notes["links"] = list(links)
     if matches:
         notes["evidence_found"] = max((match.how for match, _ in matches), key=HOWS.index)
     candidate = Candidate(
@@ -234,9 +276,9 @@ def _find_all(
 ) -> list[tuple[EvidenceMatch, SourcePassage]]:
     """Return where each quotation stands, in the order of the text; none if one of them is not there.
 
-    Of two passages the first holds the first quotation and the second the second, or the other way round.
+    Of several passages each holds one quotation: the first the first, or in any other order.
     """
-    orders = [passages, passages[::-1]] if len(passages) > 1 else [passages * len(quotes)]
+    orders = permutations(passages) if len(passages) > 1 else [passages * len(quotes)]
     for order in orders:
         pairs = [
             (find_evidence(quote, there.text), there) for quote, there in zip(quotes, order, strict=True)
@@ -269,8 +311,8 @@ def _line(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _reply_of(n: int, n_quotes: Literal[1, 2]) -> type[msgspec.Struct]:
+def _reply_of(n: int, n_quotes: int) -> type[msgspec.Struct]:
     """Return the type of a reply: a list of drafts; the model is held to n of them, but more are accepted."""
-    draft = Draft if n_quotes == 1 else DraftOfTwo
+    draft = (Draft, DraftOfTwo, DraftOfThree)[n_quotes - 1]
     several = Annotated[list[draft], msgspec.Meta(extra_json_schema={"maxItems": n})]  # type: ignore[valid-type]
     return msgspec.defstruct("Drafts", [("questions", several)], frozen=True, forbid_unknown_fields=True)

@@ -1,4 +1,4 @@
-"""`ragstone build questions` and `ragstone build facts`: documents -> sets that are checked and certified."""
+"""`ragstone build`: documents -> sets that are checked and certified, and kept when documents change."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,9 +10,10 @@ import typer
 from ragstone.kernel.config import choose
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import Limit, Model, Output, SeedOfRun
-from ragstone.kernel.console.printing import UNSCORED, say, show_documents, show_json
+from ragstone.kernel.console.options import AsJson, Config, Force, Limit, Model, Output, SeedOfRun, Strict
+from ragstone.kernel.console.printing import UNSCORED, say, show, show_documents, show_json
 from ragstone.kernel.console.repeating import repeatable
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from ragstone.features.build._session import Make
@@ -49,6 +50,10 @@ Negatives = Annotated[
 MultiHop = Annotated[
     int | None, typer.Option("--multi-hop", min=0, help="Number of questions that need two documents.")
 ]
+Hops = Annotated[
+    int | None,
+    typer.Option("--hops", min=2, max=3, help="Documents that a multi-hop question needs; default 2."),
+]
 Fictional = Annotated[
     bool | None, typer.Option("--fictional", help="Also write a copy with invented names and years.")
 ]
@@ -81,6 +86,7 @@ def questions(
     closed_book: ClosedBook = None,
     negatives: Negatives = None,
     multi_hop: MultiHop = None,
+    hops: Hops = None,
     fictional: Fictional = None,
     test_share: TestShare = None,
     limit: Limit = None,
@@ -95,13 +101,12 @@ def questions(
     - `ragstone build questions documents.jsonl --style factoid --negatives 10 --forecast`
     """
     from ragstone.features.build.questions import build_rows, forecast_questions
-    from ragstone.kernel.errors import plural
 
     settings = choose(choose(asking.settings(), "run", seed=seed), "documents", glob=glob)
     settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
     settings = choose(settings, "build", per_document=per_document, count=count, test_share=test_share)
     settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
-    settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop)
+    settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop, hops=hops)
     made = _build(
         sources, settings, build_rows, forecast_questions, output=output, limit=limit, asking=asking
     )
@@ -154,6 +159,49 @@ def facts(
     n_false = sum(row.reference == "false" for row in made.questions)
     outcome = f"{len(made.questions) - n_false} true and {n_false} false statements in {output}"
     _end(made, outcome, asking)
+
+
+RefreshedSet = Annotated[Path, typer.Argument(metavar="QUESTIONS", help="The evaluation set.")]
+RefreshSources = Annotated[
+    list[Path], typer.Argument(help="The documents of today: a file of them; or files and folders to ingest.")
+]
+
+
+@repeatable("build")
+@reads_rows
+def refresh(
+    questions: RefreshedSet,
+    sources: RefreshSources,
+    *,
+    output: Output = Path("questions/refreshed.jsonl"),
+    glob: Glob = None,
+    config: Config = None,
+    force: Force = False,
+    strict: Strict = False,
+    json: AsJson = False,
+) -> None:
+    """Find the evidence of a set again in documents that have changed; set aside what is stale.
+
+    Examples:
+
+    - `ragstone build refresh questions.jsonl documents.jsonl`
+    - `ragstone build refresh questions.jsonl handbook/ -o questions/2026-12.jsonl`
+    """
+    from ragstone.features.build._refresh_words import refresh_lines
+    from ragstone.features.build.refresh import refresh_file
+    from ragstone.kernel.config import load_settings
+
+    settings = choose(load_settings(config), "documents", glob=glob)
+    summary = refresh_file(questions, sources, output, settings=settings, force=force).summary
+    if json:
+        show_json(summary)
+    else:
+        show(*refresh_lines(summary))
+    say(f"New set: {summary.files[0]} ({plural(summary.n_questions - summary.set_aside, 'question')})")
+    if summary.set_aside:
+        say(f"Set aside: {summary.files[1]} ({plural(summary.set_aside, 'question')})")
+    if strict and summary.set_aside:
+        raise typer.Exit(UNSCORED)
 
 
 def _build(

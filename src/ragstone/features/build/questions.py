@@ -125,7 +125,7 @@ def longest_passage(declared: BuildSection, session: Session) -> int:
     ConfigError for a context in which no passage has room.
     """
     models = {name for name in (declared.model, declared.critic_model) if name is not None}
-    n_at_once = 2 if declared.multi_hop else 1
+    n_at_once = declared.hops if declared.multi_hop else 1
     room = min((session.models.context_tokens(model) - FRAME_TOKENS) // n_at_once for model in models)
     if room < LEAST_PASSAGE:
         raise ConfigError(

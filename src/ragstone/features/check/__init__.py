@@ -1,1 +1,1 @@
-"""A test asks an application, judges its answers, holds them against a run: the plugin of pytest uses it."""
+"""Checks: of an evaluation set, by `ragstone check`; of an application, by a test (the plugin of pytest)."""

@@ -21,6 +21,12 @@ def size_on(value: float, scale: Scale) -> str:
     return number(abs(value)) + (f" on the scale of {low:g} to {high:g}" if low else f" of {high:g}")
 
 
+def signed_points(value: float) -> str:
+    """Return a difference of shares in points, with its sign and one decimal."""
+    text = f"{100 * value:+.1f}".replace("-", "−")
+    return "0.0" if text[1:] == "0.0" else text
+
+
 def metric_name(row: MetricComparison | GatedMetric) -> str:
     """Return the judge, with its metric where that has another name."""
     return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"

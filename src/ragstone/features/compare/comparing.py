@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragstone.features.compare._chosen import choose_questions, chosen_before, only_chosen, without_verdict
+from ragstone.features.compare._modes import compare_modes
 from ragstone.features.compare._people import PeopleLabels
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import EFFECT, compare_judged
@@ -18,7 +19,7 @@ from ragstone.kernel.records import Answer, Document, Judgement, Label, Question
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.run import Run, read_run, read_summary
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
-from ragstone.kernel.runs.summary import RunSummary, chosen_in
+from ragstone.kernel.runs.summary import RunSummary, chosen_in, stale_in
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import parse_rows, read_rows
 
@@ -100,6 +101,9 @@ def compare(
         n = len({row.question_id for side in sides for row in side.judgements})
         only = ChosenQuestions(where=before, n=comparison.n_shared, of=n, by_results=[])
         chosen = msgspec.structs.replace(chosen, where=f"{chosen.where}; {before}") if chosen else only
+    if len(paths) == 2 and not (chosen and chosen.by_results):
+        modes = compare_modes((paths[0], paths[1]), sides, comparison, is_whole=chosen is None, seed=seed)
+        comparison = msgspec.structs.replace(comparison, modes=modes or msgspec.UNSET)
     if chosen:
         comparison = msgspec.structs.replace(comparison, chosen=chosen)
         comparison = without_verdict(comparison) if chosen.by_results else comparison
@@ -172,6 +176,7 @@ def _read_folder(folder: Path, questions: list[Question]) -> JudgedRun:
         judges={name: judge.digest for name, judge in manifest.judges.items()} if manifest else None,
         manifest=manifest,
         chosen=chosen_in(folder),
+        stale=stale_in(folder),
     )
 
 

@@ -21,7 +21,7 @@ class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     same, lengths: of its documents, see measure_queries. manifest: None where there is none. unfolded: the
     judgements of every repeat, where `judgements` are the means of them. chosen: how its answers were chosen
-    from others, None where nothing says so.
+    from others, None where nothing says so. stale: as of RunSummary.
     """
 
     name: str
@@ -35,6 +35,7 @@ class JudgedRun(msgspec.Struct, frozen=True, kw_only=True):
     manifest: RunManifest | None = None
     unfolded: list[Judgement] = []
     chosen: ChosenAnswers | None = None
+    stale: dict[str, str] = {}
 
 
 def is_low_best(judge: str, runs: Iterable[JudgedRun]) -> bool:

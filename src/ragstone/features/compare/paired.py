@@ -18,6 +18,7 @@ from ragstone.features.compare._repeats import (
 from ragstone.features.compare._retrieval import compare_retrieval
 from ragstone.features.compare._sentence_table import BECAUSE, VARIES, ComparedAnswers, GateFacts
 from ragstone.features.compare._spent import compare_spent
+from ragstone.features.compare._stale_sentence_table import STALE_COMPARED, StaleCompared
 from ragstone.features.compare._taste import label_cost, taste_notes
 from ragstone.features.compare.matching import JudgedRun, Key, Matched, is_low_best, match
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument, error_overlap, given_documents
@@ -113,6 +114,7 @@ def compare_judged(
         for row, (of_judge, decisive) in zip(rows, adjusted, strict=True)
     ]
     components = difference_components(a, b, matched, both.shared, seed=seed)
+    stale = StaleCompared(len(matched.ids), [n for n in matched.ids if n in a.stale or n in b.stale])
     return Comparison(
         a=a.name,
         b=b.name,
@@ -127,6 +129,7 @@ def compare_judged(
         only_b=matched.only_b,
         notes=[
             *_manifest_notes(a, b),
+            *filter(None, [say(stale, STALE_COMPARED)]),
             *(both.people.notes if both.people else []),
             *taste_notes(compared, a, b),
             *map(_shares_note, numbered),

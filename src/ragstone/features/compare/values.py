@@ -247,6 +247,41 @@ class ChosenQuestions(msgspec.Struct, frozen=True, kw_only=True):
     by_results: list[str]
 
 
+class ModeDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A failure mode of two runs: the share of answers that have it, and B's minus A's.
+
+    n: questions with a verdict of the mode's judge on both answers. n_labelled: labels of people in A and B
+    for the mode's question. by: `people` where both runs have such labels: then a, b are what they say of all
+    answers (`ragstone modes`), and the difference follows from these two; else `judge`: then it is paired by
+    question. n_changed: questions whose answers the judge calls otherwise in B. p: of no difference; p_holm:
+    after Holm's correction over `family` modes. verdict: on B, at 0.05.
+    """
+
+    name: str
+    title: str
+    system_a: str
+    system_b: str
+    by: Literal["people", "judge"]
+    n: int
+    n_labelled: tuple[int, int]
+    n_changed: int
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+    p: float
+    p_holm: float
+    family: int
+    verdict: Literal["fewer", "more", "cannot tell"]
+
+
+class ComparedModes(msgspec.Struct, frozen=True, kw_only=True):
+    """The failure modes of two runs. not_compared: names of modes that one run lacks, or counts by another
+    file."""
+
+    modes: list[ModeDifference]
+    not_compared: list[str] = []
+
+
 class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """Run B against run A, on the same questions.
 
@@ -257,7 +292,8 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     bounds_from: the share of failed rows above which the bounds of means are shown; 0 shows all. components:
     B minus A over all judges, wordings and repeats of a metric; absent where each was measured once. chosen:
     what chose the questions, absent where all are compared; where results of the systems chose them, every
-    verdict is `cannot tell`, p is 1 and no interval is given.
+    verdict is `cannot tell`, p is 1 and no interval is given. modes: failure modes, absent where no run has
+    some, and where results chose the questions.
     """
 
     a: str
@@ -277,6 +313,7 @@ class Comparison(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     bounds_from: float = BOUNDS_FROM
     components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET
     chosen: ChosenQuestions | msgspec.UnsetType = msgspec.UNSET
+    modes: ComparedModes | msgspec.UnsetType = msgspec.UNSET
 
 
 class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ragstone.features.compare._chosen_sentence_table import BY_QUESTION, BY_RESULT, WHY_NOT
+from ragstone.features.compare._mode_words import mode_blocks
 from ragstone.features.compare._people_words import labelled, people_told
 from ragstone.features.compare._plots import difference_plot, move_plots
 from ragstone.features.compare._sentence_table import (
@@ -130,6 +131,7 @@ def comparison_document(
             *difference_plot(comparison),
             _table(comparison),
             *_corrected(comparison),
+            *mode_blocks(comparison),
             *map(Paragraph, noise_lines(comparison)),
             *(
                 [Fold("In words: the tests, and what it would take to tell", explained)]

@@ -172,7 +172,7 @@ async def look_at_part(
 ) -> TestLook:
     """Return the report card of the draft on the test part, with the number of this look.
 
-    The judge that asks no model and measures the same, where there is one, stands beside it. The card shows
+    The judge that calls no model and measures the same, where there is one, stands beside it. The card shows
     no answer, so that none becomes the next draft's example. The look is on the disk before its card is
     given. What could not be judged is no look: raises ModelError when no call can succeed, DataError where
     the budget was spent before the end, or labels do not fit the judge.

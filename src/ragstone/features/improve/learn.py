@@ -406,7 +406,7 @@ def _helper(named: str) -> Helper:
         judge_name, model = named, ""
     judge = load_judge(judge_name)
     if model and not judge.needs_model:
-        raise ConfigError(f"{named!r}: {judge.name} asks no model. Remove 'by {model}'.")
+        raise ConfigError(f"{named!r}: {judge.name} calls no model. Remove 'by {model}'.")
     member = Member(judge=placed_name(judge_name), model=model or None, loaded=judge)
     return Helper(member=member, model=model or None)
 

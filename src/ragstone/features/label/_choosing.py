@@ -201,7 +201,16 @@ def draw(chances: Floats, order: Codes, rng: np.random.Generator) -> Codes:
 
 
 Way = Literal[
-    "random", "stratified", "uncertain", "disagreement", "ppi", "difference", "gaps", "chosen", "picked"
+    "random",
+    "stratified",
+    "uncertain",
+    "disagreement",
+    "ppi",
+    "difference",
+    "gaps",
+    "chosen",
+    "picked",
+    "mode",
 ]
 WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, the others none
 NO_SAMPLE: tuple[Way, ...] = ("gaps", "chosen", "picked")

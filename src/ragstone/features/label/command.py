@@ -283,7 +283,12 @@ def _said_of_pairs(output: Path, rows: "list[ToLabel]", count: int) -> str:
 
 
 def _said(output: Path, chosen: "list[ToLabel]", count: int) -> str:
-    fewer = f" No more are left: {len(chosen)} instead of {count}." if len(chosen) < count else ""
+    fewer = (
+        f" There are only {len(chosen)} of {count}: an answer that has a label, or that the judge was fitted "
+        "on, is not drawn."
+        if len(chosen) < count
+        else ""
+    )
     weighed = (
         " Keep `inclusion` and `queue`: answers had unequal chances of being chosen."
         if chosen[0].inclusion

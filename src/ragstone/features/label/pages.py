@@ -84,6 +84,7 @@ WAY_WORDS: dict[Way, str] = {
     "gaps": "labelled again, because grades differed for the same reason",
     "chosen": "chosen by a filter",
     "picked": "picked by hand",
+    "mode": "by what the judge of a failure mode says",
 }
 
 
@@ -174,7 +175,7 @@ def new_queue(
         ways={
             by: text
             for by, text in WAY_WORDS.items()
-            if by not in NO_SAMPLE and (by != "difference" or len(systems) > 1)
+            if by not in (*NO_SAMPLE, "mode") and (by != "difference" or len(systems) > 1)
         },
         where=where,
         left=left,
@@ -462,6 +463,8 @@ def labelled_result(
     means = labelled_means(queue, labels)
     if not labels:
         return LabelledResult()
+    if queue.choice.by == "mode":  # `ragstone modes` counts these: the run's judgements are of other metrics
+        return LabelledResult(people=means)
     try:
         judgements = judgements_of(app, queue)
         reach = reach_of(queue, judgements, labels, target)

@@ -47,7 +47,7 @@ def new(
     enter = "" if is_here else f"cd {shlex.quote(str(folder))} && "
     if model is None:
         say(
-            f"{made}. It asks no model: answers are quoted from the documents, and judges compare "
+            f"{made}. It calls no model: answers are quoted from the documents, and judges compare "
             "words. Lines of ragstone.toml that begin with `# model` show how to name one."
         )
     else:

@@ -166,7 +166,7 @@ NONE_LOW = Sentence[CountedAnswers](
     code="none-scored-low",
     text="{whose} {counted} counted, {judge} scores none below the middle of its scale; it is {weak}, so "
     "this does not say that none is wrong.",
-    when="a judge that asks no model, or whose card does not show it to be better than its baselines, "
+    when="a judge that calls no model, or whose card does not show it to be better than its baselines, "
     "scores no counted answer below the middle of its scale",
     holds=lambda counted: counted.n > 0 and counted.weak is not None and counted.n_wrong == 0,
     needs={
@@ -219,7 +219,7 @@ BLAME_UNKNOWN = Sentence[RunSummary](
 BASELINES_NOT_COMPARED = Sentence[RunSummary](
     code="baselines-not-compared",
     text="No language model judged, and the baselines were not compared with people.",
-    when="no card, and every mean is of a judge that asks no model",
+    when="no card, and every mean is of a judge that calls no model",
     holds=lambda summary: not summary.cards and all(metric.model == NO_MODEL for metric in summary.metrics),
     never_beside=("judge-measured", "judge-doubtful", "no-labels"),
 )

@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.features.retrieve._failed import FailedQuestion, failed_questions
 from ragstone.kernel.config import Settings, choose, load_settings
-from ragstone.kernel.dataset.placing import place_evidence
+from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.engine.digests import made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.mapping import on_cluster
@@ -199,7 +199,7 @@ def _summarise(
     lengths = {document.id: len(document.text) for document in corpus.documents}
     key = settings.documents.copies
     same = same_documents(corpus.documents, key)
-    placed = place_evidence(questions, corpus.documents)
+    placed = check_evidence(questions, corpus.documents)
     queries = measure_queries(
         rankings,
         placed.questions,
@@ -218,7 +218,7 @@ def _summarise(
         unplaced=placed.unplaced,
         seed=settings.run.seed,
     )
-    missing = missing_documents(_relevant(questions, grades), _known(corpus)) if corpus.chunks else {}
+    missing = missing_documents(_relevant(placed.questions, grades), _known(corpus)) if corpus.chunks else {}
     return RetrieveSummary(
         retrieval=msgspec.structs.replace(
             summarise_queries(queries, questions, seed=settings.run.seed), scores=scores

@@ -27,7 +27,7 @@ from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__
 
 HEADLINES = ("hit@1", "recall@5", "mrr")  # shown of groups and batches
-MAIN = ("hit", "recall", "ndcg", "mrr", "precision", "span_recall")
+MAIN = ("hit", "recall", "ndcg", "mrr", "precision", "span_recall", "all_hops", "first_hop")
 """Families of measures that a page shows at once, each at its deepest cutoff, hits at rank 1."""
 FEW_MORE = 3  # measures beside those that are no reason to fold
 DOTS = ("hit@1", "hit@5", "mrr", "ndcg@10")  # that say most, in the chart of a notebook

@@ -13,7 +13,8 @@ from ragstone.features.run._breakdown import distributions, found_and_right, mea
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
 from ragstone.kernel.config import AgreeSection, Settings, load_settings
-from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
+from ragstone.kernel.dataset.placing import PlacedEvidence
+from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.manifest import check_manifest, write_manifest
 from ragstone.kernel.engine.output import make_folder, write_stream
@@ -290,14 +291,15 @@ def _summarise(
     for row in rows.judgements:
         noise.add(row)
     same = same_documents(documents, settings.documents.copies)
-    missing = missing_documents(rows.questions, documents) if documents else {}
-    placed = place_evidence(rows.questions, documents) if rows.rankings else PlacedEvidence(questions=[])
+    checked = check_evidence(rows.questions, documents)
+    questions = checked.questions
+    missing = missing_documents(questions, documents) if documents else {}
     summary = RunSummary(
         name=settings.run.name,
         version=__version__,
         models=models,
         counts=_counts(rows),
-        retrieval=_measure(settings, rows, placed, same),
+        retrieval=_measure(settings, rows, checked, same),
         metrics=metrics,
         cards=cards,
         corrected=corrected,
@@ -312,7 +314,7 @@ def _summarise(
             ),
             *fitted_notes(judges, metrics, cards),
             *correction_notes(corrected, settings.agree),
-            *placed.notes(),
+            *(checked.notes() if rows.rankings or checked.stale else ()),
             *rows.corpus.duplicate_notes(settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
             *unpaired_notes(judges, rows.answers),
@@ -321,11 +323,13 @@ def _summarise(
         components=noise.components(seed) or msgspec.UNSET,
         cascades=cascade_savings(rows.judgements),
         distributions=distributions(rows.judgements),
+        stale=dict(checked.stale) or msgspec.UNSET,
         by_tag=means_by_tag(rows.judgements, rows.questions, rows.answers, clusters=clusters, seed=seed),
     )
     lead = common_headline(summary)
     board = lead and rank_systems(lead, rows.judgements, clusters=clusters, seed=seed)
-    by_id = {question.id: question for question in rows.questions}
+    # Of a question that is stale nobody can say whether its evidence was found.
+    by_id = {question.id: question for question in questions if question.id not in checked.stale}
     tables = [
         found_and_right(lead, rows.answers, rows.judgements, by_id, same)
         for lead in headlines(summary)

@@ -1,5 +1,7 @@
 """What became of conversations with simulated users, and how much these are like those of a log."""
 
+from ragstone.features.simulate._sentence_table import CLOSER, NOT_CLOSER, NOT_PLAYED
+from ragstone.features.simulate.distil import Distillation, DistilledPersona
 from ragstone.features.simulate.goals import GoalSummary
 from ragstone.features.simulate.log_likeness import Likeness, LikenessMeasure, TopicShares
 from ragstone.kernel.document.blocks import (
@@ -15,6 +17,7 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import count, number, with_ends
 from ragstone.kernel.errors import plural
+from ragstone.kernel.sentences import say
 from ragstone.kernel.version import __version__
 
 SHOWN_MISSED = 5
@@ -84,3 +87,35 @@ def _likeness_blocks(likeness: Likeness) -> list[Block]:
     if likeness.topics:
         blocks.append(table_of("Topics of both", likeness.topics[:SHOWN_TOPICS], topics))
     return [*blocks, Notes(notes)]
+
+
+def personas_document(distillation: Distillation) -> ReportDocument:
+    """Return what `ragstone simulate` shows of the personas of a log."""
+    columns: list[Made[DistilledPersona]] = [
+        (Column("Persona", text=True), lambda persona: Cell(persona.name, tone="strong")),
+        (Column("share"), lambda persona: with_ends(persona.share)),
+        (Column("how they write", text=True), lambda persona: persona.style),
+    ]
+    personas = distillation.personas
+    conversations = plural(distillation.n_conversations, "conversation")
+    masked = ", ".join(f"{count(n)} {kind}" for kind, n in distillation.masked.items())
+    notes = [
+        "The shares are of the half of the conversations that was set aside.",
+        f"Masked in the log: {masked or 'nothing'}. Read the file before you share it.",
+    ]
+    if distillation.n_other:
+        notes.append(f"Of no persona: {plural(distillation.n_other, 'conversation')}.")
+    if distillation.n_unread:
+        notes.append(f"{plural(distillation.n_unread, 'row')} of the log could not be understood.")
+    said = [say(persona, CLOSER, NOT_CLOSER, NOT_PLAYED) for persona in personas]
+    return ReportDocument(
+        title="Personas",
+        kind="personas",
+        about=f"{plural(len(personas), 'kind')} of users in {conversations}",
+        version=__version__,
+        blocks=[
+            table_of("Personas of the log", personas, columns),
+            *(Paragraph(text) for text in said if distillation.model),
+            Notes(notes),
+        ],
+    )

@@ -100,7 +100,8 @@ def _tell(summary: "TaggingSummary") -> None:
         show(f"{summary.n_without_topic:6}  in none: they share no term with another")
     for key, counts in summary.tags.items():
         listed = ", ".join(f"{value} {n}" for value, n in list(counts.items())[:SHOWN_VALUES])
-        more = f" and {len(counts) - SHOWN_VALUES} values more" if len(counts) > SHOWN_VALUES else ""
+        n_hidden = len(counts) - SHOWN_VALUES
+        more = f" and {n_hidden} more" if n_hidden > 0 else ""
         show(f"{key}: {listed or 'nothing'}{more}; {summary.untagged[key]} rows without one")
     failed = {status: n for status, n in summary.statuses.items() if status != "scored"}
     if failed:

@@ -27,6 +27,7 @@ from ragstone.features.watch._streams import (
     level_of,
     streams_of,
 )
+from ragstone.features.watch._uncovered import UNCOVERED
 from ragstone.features.watch._use import USE_BEST, own_unit, unit_of
 from ragstone.kernel.config import MonitorSection
 
@@ -101,11 +102,12 @@ Best = Mapping[str, Literal["highest", "middle", "lowest"]]
 class Alarm(msgspec.Struct, frozen=True, kw_only=True):
     """One change. tag, value: both "" for all exchanges. judge: who scored, after the change.
 
-    how: found in what was `logged`, by `canaries`, or `named`, where cells name another judge and nothing
-    need be tested. compared: the first day that went into `before`. since: the estimated first day after the
-    change. raised: the day at whose end the evidence
-    sufficed; None where nothing was tested. before, after: means; of canaries, of their scores. e_value: the
-    evidence, at least 1 / alpha, where alpha is the part that this test had. over: the day since which
+    how: found in what was `logged`, by `canaries`, as a `new mode` among wrong answers that no watched mode
+    holds, or `named`, where cells name another judge and nothing need be tested. compared: the first day that
+    went into `before`. since: the estimated first day after the change, of a new mode that of its first
+    answer. raised: the day at whose end the evidence sufficed; None where nothing was tested. before, after:
+    means; of canaries, of their scores. e_value: the evidence, at least 1 / alpha, where alpha is the part that
+    this test had; of a new mode, which has a p-value, None. over: the day since which
     it no longer holds (most of the change was undone, or another judge scores), None while it is open.
     worse: None where the metric has no good side. canaries: how far the judge moved by the frozen answers
     since then; corrected: the mean after it, less that. says: why that cause, in a sentence.
@@ -116,7 +118,7 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
     tag: str
     value: str
     judge: str
-    how: Literal["logged", "canaries", "named"]
+    how: Literal["logged", "canaries", "named", "new mode"]
     compared: date
     since: date
     raised: date | None
@@ -177,6 +179,9 @@ ON_LOGS = 0.8
 ON_USE = 0.1
 """The part of alpha for what the log itself tells; the rest is for scores."""
 
+ON_NEW_MODES = 0.1
+"""The part of what is left for new modes, where modes are watched."""
+
 NEAR_DAYS = 28
 """A change that canaries show is that of an alarm which says so already, if they are no further apart."""
 
@@ -189,10 +194,12 @@ def alarms(
     today: date | None = None,
     best: Best | None = None,
     use: Sequence[DayCell] = (),
+    new_modes: Sequence[Alarm] | None = None,
 ) -> list[Alarm]:
     """Return the alarms so far by the day on which they were raised, those that repeat others beneath them.
 
     use: what the log tells of latency, cost and the like, see use.py; their alarms are in their own units.
+    new_modes: alarms of new modes, None where none are looked for.
     today: the day that is not over yet; default the last of the cells. It is a function of the cells alone:
     alarms of earlier looks come back as they were raised, as long as the cells of their days do.
     """
@@ -200,7 +207,7 @@ def alarms(
         return []
     before = today or max(cell.day for cell in (*cells, *use))
     streams, use_streams = streams_of(cells, before), streams_of(use, before)
-    alpha = section.alpha * (1 - ON_USE)
+    alpha = section.alpha * (1 - ON_USE) * (1.0 if new_modes is None else 1 - ON_NEW_MODES)
     part = ON_LOGS if section.canaries else 1.0
     changes = changes_of(streams, alpha * part, section.baseline_days)
     logged = _logged(changes, streams, known, best or {})
@@ -209,7 +216,10 @@ def alarms(
     named = _named(streams, known)
     frozen = known.canaries if section.canaries else None
     by_canaries = _shown(frozen, alpha * (1 - part), logged) if frozen else []
-    all_alarms = folded([*logged, *named, *by_canaries], [*streams, *use_streams])
+    all_alarms = [
+        *folded([*logged, *named, *by_canaries], [*streams, *use_streams]),
+        *(new_modes or ()),
+    ]
     return sorted(
         all_alarms, key=lambda alarm: (alarm.raised or alarm.since, alarm.metric, alarm.tag, alarm.value)
     )
@@ -312,7 +322,7 @@ def _took_over(old: Stream, new: Stream) -> bool:
 def _named(streams: Sequence[Stream], known: JudgeEvidence) -> list[Alarm]:
     """Return the changes of a judge that the cells name: of each metric, from one judge to the next."""
     whole = sorted(
-        (stream for stream in streams if not stream.tag),
+        (stream for stream in streams if not stream.tag and stream.metric != UNCOVERED),
         key=lambda stream: (stream.metric, stream.first, stream.judge),
     )
     return [_renamed(old, new, known) for old, new in pairwise(whole) if _took_over(old, new)]

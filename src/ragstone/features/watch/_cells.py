@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ragstone.features.watch._judged import PEOPLE, SCORED, THUMB, judge_of
+from ragstone.features.watch._uncovered import keep_uncovered, mode_sets
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.statistics.intervals import wilson_interval
 
@@ -309,10 +310,11 @@ def refresh_cells(db: sqlite3.Connection, tags: Sequence[str]) -> None:
     days = [day for (day,) in db.execute("SELECT day FROM stale ORDER BY day")]
     if not days:
         return
-    names = _value_names(db, tags)
+    names, sets = _value_names(db, tags), mode_sets(db)
     for day in days:
         with db:
             db.execute("BEGIN IMMEDIATE")
+            keep_uncovered(db, day, sets)
             rows = list(_day(db, day, names))
             db.execute("DELETE FROM cells WHERE day = ?", (day,))
             db.executemany("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)

@@ -10,6 +10,7 @@ from ragstone.features.watch._cells import TrendPoint
 from ragstone.features.watch._charts import FIRST
 from ragstone.features.watch._evaluations import EvaluatorSummary
 from ragstone.features.watch._judged import LOG, PEOPLE, cannot_drift
+from ragstone.features.watch._mode_words import mode_blocks
 from ragstone.features.watch._use import use_words
 from ragstone.features.watch.gaps import Gap
 from ragstone.features.watch.look import RECENT_DAYS, Look, MetricRow
@@ -110,6 +111,7 @@ def monitor_document(look: Look, *, served: str = "") -> ReportDocument:
             Heading("All metrics", anchor="good"),
             *_metrics(look),
             *_evaluators(look.evaluators),
+            *mode_blocks(look, served),
             Pairs(held_words(look)),
             Heading("What is missing from the documents", anchor="gaps", where="page"),
             *(_gaps(look, served) or [Paragraph(" ".join(told(answers["gaps"])), prose=True, where="page")]),

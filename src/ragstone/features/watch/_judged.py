@@ -16,6 +16,7 @@ from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.llm import Caps
 from ragstone.kernel.records import NO_MODEL, STATUSES, Judgement, Status
+from ragstone.kernel.runs.modes import has_mode
 from ragstone.kernel.tables import read_rows
 
 PASSING: frozenset[Status] = frozenset({"timeout", "rate_limited", "error"})
@@ -42,10 +43,15 @@ class StoredScore(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-def scored_of(row: Judgement) -> StoredScore:
-    """Return what is kept of a judgement. A score without a scale is taken as it is, within 0 and 1."""
+def scored_of(row: Judgement, modes: Collection[str] = ()) -> StoredScore:
+    """Return what is kept of a judgement. A score without a scale is taken as it is, within 0 and 1.
+
+    modes: metrics of failure modes, whose score is 1 where the answer has the mode, else 0.
+    """
     score = row.score
-    if score is not None:
+    if row.metric in modes:
+        score = None if score is None else float(bool(has_mode(row)))
+    elif score is not None:
         low, high = row.scale or (0.0, 1.0)
         score = min(1.0, max(0.0, (score - low) / (high - low))) if high > low else 0.0
     return StoredScore(
@@ -66,7 +72,7 @@ def judge_of(judge: str, version: int, model: str) -> str:
 
 
 def cannot_drift(judge: str) -> bool:
-    """Return whether a judge, as cells name it, asks no model: the same answer always gets the same score."""
+    """Return whether a judge, as cells name it, calls no model: it scores the same answer always alike."""
     return judge.endswith(f" {NO_MODEL}")
 
 

@@ -104,6 +104,7 @@ class _DueWork:
         self._store, self._session, self._context, self._today = store, session, context, today
         self._judges = {judge.name: judge for judge in judges}
         self._best = best_of(list(judges))
+        self._modes = store.watched_modes()
         self._spending = DaySpending(store, session, today)
         self._declared: set[tuple[str, str]] = set()
 
@@ -134,7 +135,7 @@ class _DueWork:
         return not (row.error or "").startswith(OFFLINE)
 
     def _keep(self, rows: Sequence[Judgement], answers: Sequence[Answer]) -> set[int]:
-        scores = [(int(row.question_id), scored_of(row)) for row in rows]
+        scores = [(int(row.question_id), scored_of(row, self._modes)) for row in rows]
         self._declare(scores)
         self._spending.count()
         numbers = [int(answer.question_id) for answer in answers]
@@ -243,7 +244,7 @@ async def judge_canaries(
     canaries = load_canaries(store)
     if canaries is None or not canaries_wait(store, section, today, alarms):
         return False
-    context = await judge_context(session, judges)
+    context, modes = await judge_context(session, judges), store.watched_modes()
     asking = [judge for judge in judges if judge.needs_model]
     cut_off: list[Judgement] = []
 
@@ -251,7 +252,9 @@ async def judge_canaries(
         again = context.wrapped(lambda ask: anew(ask, number))
         rows = [row for asked_judge in asking for row in await judge_answer(asked_judge, answer, again)]
         cut_off.extend(row for row in rows if row.status == "over_budget")
-        return {row.metric: score for row in rows if (score := _canary_score(scored_of(row))) is not None}
+        return {
+            row.metric: score for row in rows if (score := _canary_score(scored_of(row, modes))) is not None
+        }
 
     later = await judge_again(canaries, judge, today)
     if later == canaries or cut_off:

@@ -14,8 +14,11 @@ from ragstone.features.watch._cells import DayCell, MetricMean, Overview, TrendP
 from ragstone.features.watch._charts import drawn_metrics, metric_charts, tag_panels, use_charts
 from ragstone.features.watch._evaluations import EvaluatorSummary, read_evaluators
 from ragstone.features.watch._judged import PEOPLE
+from ragstone.features.watch._mode_looks import FoundMode, load_found, new_mode_alarms
+from ragstone.features.watch._modes import cells_for_alarms
 from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch._showing import StoredExchange, shown
+from ragstone.features.watch._uncovered import UNCOVERED
 from ragstone.features.watch._use import ApplicationUse, read_use, use_cells
 from ragstone.features.watch.gaps import Gap, KeptGaps, load_gaps
 from ragstone.features.watch.store import MonitorStore
@@ -143,7 +146,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
-    evaluators: others', of all days.
+    evaluators: others', of all days. modes: the watched failure modes, and what none of them has; these are
+    not among the rows. new_modes, modes_left_out: as of WatchSummary.
     """
 
     today: date
@@ -165,6 +169,9 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     questions: list[Open]
     cards: list[ReportCard]
     evaluators: list[EvaluatorSummary] = []
+    modes: list[MetricRow] = []
+    new_modes: list[FoundMode] = []
+    modes_left_out: list[str] = []
 
     @property
     def open_alarms(self) -> list[Alarm]:
@@ -185,6 +192,7 @@ def look_at(
     judges: Sequence[str],
     known: JudgeEvidence = NOTHING_KNOWN,
     cards: Sequence[ReportCard] = (),
+    modes_left_out: Sequence[str] = (),
 ) -> Look:
     """Return what there is to see of a store. judges: whose work is counted as left. Raises DataError."""
     cells = store.cells(until=store.last_day(today))
@@ -192,15 +200,26 @@ def look_at(
     held = store.overview(today)
     since = held.last - timedelta(days=RECENT_DAYS - 1) if held.last else None
     cells_of_use = use_cells(store.connection, held.last)
-    raised = alarms(cells, section, known=known, today=today, best=best, use=cells_of_use)
+    sets, found = store.mode_sets, load_found(store)
+    raised = alarms(
+        cells_for_alarms(cells, sets),
+        section,
+        known=known,
+        today=today,
+        best=best,
+        use=cells_of_use,
+        new_modes=new_mode_alarms(found) if sets else None,
+    )
+    ours = {name for entry in sets for name in (*entry.modes, UNCOVERED)}
     gaps = load_gaps(store)
     metrics = drawn_metrics(best, cells)
     use = read_use(store.connection, held.last)
+    rows = _rows(held.metrics, cells, since, cards)
     return Look(
         today=today,
         overview=held,
         since=since,
-        rows=_rows(held.metrics, cells, since, cards),
+        rows=[row for row in rows if row.mean.metric not in ours],
         alarms=raised,
         rounds=(len(frozen.answers), len(frozen.rounds)) if (frozen := known.canaries) else None,
         wants_canaries=bool(section.canaries),
@@ -216,6 +235,9 @@ def look_at(
         questions=worst_of(store.connection, since, gaps.gaps if gaps else ()),
         cards=list(cards),
         evaluators=read_evaluators(store.connection),
+        modes=[row for row in rows if row.mean.metric in ours],
+        new_modes=found.modes,
+        modes_left_out=list(modes_left_out),
     )
 
 
@@ -262,7 +284,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     the budget of the day ended. alarms: open ones and those that are over, by the day they were raised.
     canaries: whether they were judged again now. gaps: those that were found last; use: how much the
     application was used, and what that took; page: where the page is. events: what became of those of
-    judgements, None where none are sent.
+    judgements, None where none are sent. new_modes: failure modes that came up among wrong answers that no
+    watched mode has; modes_left_out: why a mode's file is not watched, a sentence each.
     """
 
     store: str
@@ -280,6 +303,8 @@ class WatchSummary(msgspec.Struct, frozen=True, kw_only=True):
     use: ApplicationUse | None = None
     page: str | None = None
     events: EventCounts | None = None
+    new_modes: list[FoundMode] = []
+    modes_left_out: list[str] = []
 
     @property
     def open_alarms(self) -> list[Alarm]:

@@ -117,9 +117,7 @@ class MonitorPages(Generic[RenderedT]):
         return MonitorStore(self._folder)
 
     def _render(self) -> RenderedT:
-        judges = [
-            judge.name for judge in load_judges(map(self._settings.named, self._settings.monitor.judges))
-        ]
+        judges = load_judges(map(self._settings.named, self._settings.monitor.judges))
         with self._open() as store:
             look = look_of(store, self._settings, judges, utc_today())
         return self._view(monitor_view(look, served=self._root))

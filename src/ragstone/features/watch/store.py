@@ -6,7 +6,7 @@ import contextlib
 import datetime
 import secrets
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -39,6 +39,7 @@ from ragstone.features.watch._judged import (
 )
 from ragstone.features.watch._logged import Feedback, Logged
 from ragstone.features.watch._showing import ExchangeFilter, ExchangePage, JudgedExchange, StoredExchange
+from ragstone.features.watch._uncovered import ModeSet, declare_modes, mode_sets
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm import Caps
@@ -249,6 +250,23 @@ class MonitorStore:
             self._show_by(section.tags)
             self._all_stale("day IS NOT NULL AND chance < ?", section.rate)
             self._db.execute("UPDATE exchanges SET chance = ? WHERE chance < ?", (section.rate, section.rate))
+
+    def declare_modes(self, *, wrong_by: Sequence[str], modes: Mapping[str, str], model: str) -> None:
+        """Watch these modes from now on, see ModeSet; the sets before stay for the days that they saw."""
+        with explained(self.path), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            declare_modes(self._db, wrong_by=wrong_by, modes=modes, model=model)
+
+    @property
+    def mode_sets(self) -> list[ModeSet]:
+        """The sets of modes that were ever watched, the first one first."""
+        with explained(self.path):
+            return mode_sets(self._db)
+
+    def watched_modes(self) -> Collection[str]:
+        """Return the names of the modes that are watched now."""
+        sets = self.mode_sets
+        return sets[-1].modes if sets else ()
 
     def show_by(self, tags: list[str]) -> None:
         """Keep cells by these tags."""

@@ -21,6 +21,8 @@ from ragstone.features.watch._judging import (
     judge_evidence,
 )
 from ragstone.features.watch._logged import Masker
+from ragstone.features.watch._mode_looks import load_found, look_for_new_modes, new_mode_alarms
+from ragstone.features.watch._modes import cells_for_alarms, declare, load_modes
 from ragstone.features.watch._page import write_monitor
 from ragstone.features.watch._reading import ReadCounts, take_log
 from ragstone.features.watch._use import use_cells
@@ -139,9 +141,11 @@ class Watcher:
         settings = choose(settings, "monitor", rate=rate, model=model, budget_per_day=budget, otlp=otlp)
         self.section = settings.monitor
         self.settings = choose(settings, "judge", model=self.section.model)
-        self.judges = load_judges(judges or map(settings.named, self.section.judges))
+        self.own = load_judges(judges or map(settings.named, self.section.judges))
+        check_single(self.own)
+        self.modes = load_modes(self.settings, self.own)
+        self.judges = [*self.own, *self.modes.judges]
         self._names = [judge.name for judge in self.judges]
-        check_single(self.judges)
         self.caps = parse_caps(self.section.budget_per_day)
         own = own_words(settings.sample.mask)
         self._masker = None if self.section.keep_personal_data else Masker(own)
@@ -194,6 +198,7 @@ class Watcher:
         """
         self.store.hold()
         self.store.declare(self.section)
+        declare(self.store, self.settings, self.own, self.modes.judges)
         with progress("read the log", None, State) as advance:
             return take_log(
                 self.store,
@@ -208,13 +213,13 @@ class Watcher:
 
     def take(self, files: Iterable[Path | str], *, progress: Progress = silent) -> None:
         """Keep judgements that were made elsewhere. Raises DataError."""
-        best = best_of(self.judges)
+        best, modes = best_of(self.judges), self.store.watched_modes()
         self.store.hold()
         for file in files:
             with progress("read judgements", None, State) as advance:
                 rows = given_judgements(file)
                 while some := list(islice(rows, GIVEN)):
-                    scores = [(row.question_id, scored_of(row)) for row in some]
+                    scores = [(row.question_id, scored_of(row, modes)) for row in some]
                     placed = self.store.take_in(scores, best=best)
                     self._given += placed
                     self._unplaced += len(some) - placed
@@ -251,8 +256,15 @@ class Watcher:
         last = self.store.last_day(today)
         known, best = judge_evidence(self.store), self.store.best()
         use = use_cells(self.store.connection, last) if of_use else ()
+        sets = self.store.mode_sets
         return alarms(
-            self.store.cells(until=last), self.section, known=known, today=today, best=best, use=use
+            cells_for_alarms(self.store.cells(until=last), sets),
+            self.section,
+            known=known,
+            today=today,
+            best=best,
+            use=use,
+            new_modes=new_mode_alarms(load_found(self.store)) if sets else None,
         )
 
     def judge(
@@ -270,6 +282,7 @@ class Watcher:
             calls, done, again = run_sync(self._judge(today, offline=offline, progress=progress))
             self._tried |= done.tried
             self._spent_on = today if done.cut_off else self._spent_on
+        new_modes = look_for_new_modes(self.store, self.section, today)
         return WatchSummary(
             store=str(self.store.path),
             read=read,
@@ -283,6 +296,8 @@ class Watcher:
             alarms=self.alarms(today, of_use=True),
             canaries=again,
             events=None if self._events is None else self._events.counts(),
+            new_modes=new_modes.modes,
+            modes_left_out=self.modes.left_out,
         )
 
     async def _judge(
@@ -335,20 +350,22 @@ def finish(
     if gaps is None or changed or gaps.found != today or gaps.way != _way_of(watcher):
         gaps = _gaps_now(watcher, today, offline=offline, progress=progress)
     summary = msgspec.structs.replace(summary, gaps=gaps, events=watcher.end_events())
-    look = look_of(watcher.store, watcher.settings, [judge.name for judge in watcher.judges], today)
+    look = look_of(watcher.store, watcher.settings, watcher.own, today)
     page = write_monitor(watcher.store.path.parent, look)
     return msgspec.structs.replace(summary, page=str(page), use=look.use), look
 
 
-def look_of(store: MonitorStore, settings: Settings, judges: Sequence[str], today: datetime.date) -> Look:
-    """Return what there is to see of a project's store. judges: see look_at. Raises DataError."""
+def look_of(store: MonitorStore, settings: Settings, own: Sequence[Judge], today: datetime.date) -> Look:
+    """Return what there is to see of a project's store. own: its judges, without modes. Raises DataError."""
+    modes = load_modes(settings, own)
     return look_at(
         store,
         settings.monitor,
         today=today,
-        judges=judges,
+        judges=[judge.name for judge in (*own, *modes.judges)],
         known=judge_evidence(store),
         cards=read_cards(settings),
+        modes_left_out=modes.left_out,
     )
 
 

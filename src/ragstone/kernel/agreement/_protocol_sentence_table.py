@@ -355,7 +355,7 @@ RULES = (
         NOT_APPLICABLE,
         "single",
         "applies only to judges of pairs that were asked again",
-        when="the judge does not judge pairs, asks no model, or was not asked again",
+        when="the judge does not judge pairs, calls no model, or was not asked again",
         holds=lambda facts: (
             not facts.of_pairs or not facts.asks or facts.evidence.retest is None or facts.flips is None
         ),

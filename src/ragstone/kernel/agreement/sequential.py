@@ -46,7 +46,7 @@ class SequentialAgreement(msgspec.Struct, frozen=True, kw_only=True):
     trust: the bar. verdict: `trusted` if the whole interval lies above it, `not trusted` if below, else
     `undecided`; None without a bar. more: about how many more labels would decide, the median of simulated
     continuations with labels like those so far; None with fewer than 20 labels, or more than 5,000 missing
-    (then `far` is true). baseline: it asks no model, and another judge of its metric does.
+    (then `far` is true). baseline: it calls no model, and another judge of its metric does.
     """
 
     judge: str

@@ -118,10 +118,10 @@ class BuildSection(Section, frozen=True, kw_only=True):
     asks, for the style `persona`; levels: of Bloom's taxonomy, for the style `bloom`. critics: names that
     ship, or files; threshold: the lowest score, of 1 to 5, that passes each. one_call: all critics in one
     call. closed_book: what becomes of questions that the model answers without any document. negatives,
-    multi_hop: questions of these kinds besides. fictional: a copy of the documents and questions with other
-    names and years. planted: defects that measure the critics. test_share: of the documents whose questions
-    are set apart. passage: most characters shown in one call. temperature: at which the model writes; critics
-    are asked at that of their model.
+    multi_hop: questions of these kinds besides; hops: documents that a multi-hop one takes. fictional: a copy
+    of the documents and questions with other names and years. planted: defects that measure the critics.
+    test_share: of the documents whose questions are set apart. passage: most characters shown in one call.
+    temperature: at which the model writes; critics are asked at that of their model.
     """
 
     model: str | None = None
@@ -139,6 +139,7 @@ class BuildSection(Section, frozen=True, kw_only=True):
     closed_book: Literal["off", "tag", "drop"] = "off"
     negatives: Count = 0
     multi_hop: Count = 0
+    hops: Literal[2, 3] = 2
     fictional: bool = False
     planted: Count = 20
     test_share: Share = 0.0

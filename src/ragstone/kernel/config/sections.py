@@ -199,7 +199,9 @@ class BlameSection(Section, frozen=True, kw_only=True):
 
     model, prompt: what answers again from the reference document and from nothing; default those of
     `[answer]`. judge: whose verdict a point is; default the headline of the run. second: a second judge of
-    every answer, and its model. labels: a file of people's labels, in place of a second judge.
+    every answer, and its model. labels: a file of people's labels, in place of a second judge. what_if: how
+    many right answers, and lost ones, are asked again to price what changes would bring; 0: none but the
+    lost ones that blame asks anyway. reader: a model to price in place of the one that answered.
     """
 
     model: str | None = None
@@ -208,6 +210,8 @@ class BlameSection(Section, frozen=True, kw_only=True):
     second: str | None = None
     second_model: str | None = None
     labels: str | None = None
+    what_if: Annotated[int, msgspec.Meta(ge=0)] = 0
+    reader: str | None = None
 
 
 class EngineSection(Section, frozen=True, kw_only=True):

@@ -106,7 +106,8 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     store: the folder of what was read and judged so far. judges, model: as in `[judge]`; default model its.
     rate: the share of exchanges that is judged. strata: tags by whose values the sample is spread, so that
     rare ones are judged too; at_least: of each value a day. budget_per_day: e.g. `5USD`, `2000calls`; what it
-    cuts off is judged on a later day. tags: those by which trends are shown.
+    cuts off is judged on a later day. tags: those by which trends are shown. modes: the folder of the failure
+    modes that are watched, as `ragstone modes` writes them; None watches none.
 
     time, question, answer, feedback: columns, where their names are not known; feedback_scale: its lowest and
     its highest value. keep_personal_data: nothing is masked, neither in the store nor in what judges see.
@@ -128,6 +129,7 @@ class MonitorSection(Section, frozen=True, kw_only=True):
     at_least: Annotated[int, msgspec.Meta(ge=0)] = 0
     budget_per_day: str | None = None
     tags: list[str] = msgspec.field(default_factory=lambda: ["lang", "model", "prompt_version"])
+    modes: str | None = None
     time: str | None = None
     question: str | None = None
     answer: str | None = None

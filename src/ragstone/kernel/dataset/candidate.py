@@ -29,7 +29,8 @@ REASONS: dict[str, tuple[Step, str]] = {
     "near_duplicate": ("check", "nearly the same question as another"),
     "low_score": ("criticise", "a critic gave it less than the threshold"),
     "not_criticised": ("criticise", "a critic gave no usable score"),
-    "single_hop": ("criticise", "one of its two passages alone answers it"),
+    "names_link": ("check", "it names what links its documents, so that the last one alone may do"),
+    "single_hop": ("criticise", "it is answered without one of its documents"),
     "answerable": ("criticise", "the documents answer a question that they should not answer"),
     "known_by_heart": ("closed_book", "the model answers it without any document"),
     "beyond_count": ("count", "good, but more than were asked for"),
@@ -82,7 +83,7 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A question, the passages that it was written from (two of a multi-hop one), and its loss, if any.
+    """A question, the passages that it was written from (two or three of a multi-hop one), its loss if any.
 
     `question.metadata["rationales"]` holds the critics' reasons, `question.scores` their scores.
     """

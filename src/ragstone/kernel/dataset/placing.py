@@ -1,34 +1,19 @@
 """Evidence of documents that may have changed -> where it stands now, or that this is not certain."""
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
-from ragstone.kernel.dataset.certificate import DIGITS, digest
+from ragstone.kernel.corpus.sentences import sentence_spans
+from ragstone.kernel.dataset._spans import BESIDE as BESIDE
+from ragstone.kernel.dataset._spans import SOURCES as SOURCES
+from ragstone.kernel.dataset._spans import STALE, EvidenceSource, State, document_digest, locate_spans
 from ragstone.kernel.errors import checks_arguments, plural, takes_rows
-from ragstone.kernel.records import Document, Evidence, Question, references
+from ragstone.kernel.records import Document, Evidence, Question
 
-SOURCES = "evidence_sources"  # in a question's metadata
-BESIDE = 32  # characters that are remembered on either side of evidence
-NEAR = 200  # characters: a place of words that stand at several counts if no other is so near the old one
 SHOWN = 3  # ids in a note
-ENOUGH = 24  # characters that are known again without what stood beside them
-
-
-class EvidenceSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A span of evidence as it was when its question was made.
-
-    digest: of the whole document. text: the evidence with up to BESIDE characters before it and as many
-    behind it; None of evidence that is its whole document, which the digest alone describes.
-    """
-
-    document_id: str
-    start: int
-    end: int
-    digest: str
-    text: str | None = None
+AROUND = 400  # characters: of a longer sentence only so much is remembered on either side
 
 
 class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +22,8 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
     unplaced: ids of questions some of whose evidence has no certain place any more; it is left as it was.
     moved: ids of those whose evidence all has one, and another than before. n_unknown: questions that carry
     nothing to tell whether their documents are the same. n_documents: of the corpus, that evidence is known
-    to have stood in; n_changed: of them, those that differ.
+    to have stood in; n_changed: of them, those that differ. states: question id -> the gravest state of its
+    evidence, as check_evidence finds it; because: why, in a sentence, of those that are stale or unclear.
     """
 
     questions: list[Question]
@@ -46,6 +32,13 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
     n_unknown: int = 0
     n_documents: int = 0
     n_changed: int = 0
+    states: dict[str, State] = {}
+    because: dict[str, str] = {}
+
+    @property
+    def stale(self) -> dict[str, State]:
+        """Question id -> state, of the questions whose evidence is stale."""
+        return {name: state for name, state in self.states.items() if state in STALE}
 
     def notes(self) -> list[str]:
         """Return what to know of evidence whose documents have changed, or of which nobody can tell."""
@@ -69,6 +62,18 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
                     f"{', '.join(sorted(self.unplaced)[:SHOWN])}{more}."
                 )
             notes.append(note)
+        # Documents that are not there are named elsewhere, see missing_documents.
+        stale = {name: state for name, state in self.stale.items() if state != "document gone"}
+        if stale:
+            counts = Counter[str](stale.values())
+            kinds = ", ".join(f"{state}: {counts[state]:,}" for state in STALE if counts[state])
+            more = f" and {len(stale) - SHOWN:,} more" if len(stale) > SHOWN else ""
+            notes.append(
+                f"{len(stale):,} of {plural(len(self.questions), 'question')} "
+                f"{'is' if len(stale) == 1 else 'are'} stale ({kinds}): the documents no longer say what "
+                f"their evidence said, so a correct answer may score as wrong: "
+                f"{', '.join(sorted(stale)[:SHOWN])}{more}. `ragstone build refresh` lists what to mend."
+            )
         if self.n_unknown:
             notes.append(
                 f"It is unknown whether the evidence of {plural(self.n_unknown, 'question')} is still in its "
@@ -79,29 +84,6 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
         return notes
 
 
-class _EvidenceWords(NamedTuple):
-    """The characters of evidence, what stood beside them, and the digest; empty where nobody knows."""
-
-    before: str
-    words: str
-    after: str
-    digest: str
-
-
-class _PlacedSpan(NamedTuple):
-    """A span to be placed: of which question, which of its evidence, and what it said."""
-
-    question: int
-    at: int
-    start: int
-    known: _EvidenceWords
-
-
-def document_digest(text: str) -> str:
-    """Return the first 16 digits of the SHA-256 of a document's text."""
-    return digest(text.encode("utf-8", "surrogatepass"))[:DIGITS]
-
-
 @checks_arguments
 def remember_sources(question: Question, documents: Mapping[str, str]) -> Question:
     """Return the question with what place_evidence needs to know its documents again, in its metadata.
@@ -109,15 +91,7 @@ def remember_sources(question: Question, documents: Mapping[str, str]) -> Questi
     documents: id -> text. Evidence of other documents is not remembered.
     """
     sources = [
-        EvidenceSource(
-            document_id=span.document_id,
-            start=span.start,
-            end=span.end,
-            digest=document_digest(text),
-            text=None
-            if (span.start, span.end) == (0, len(text))
-            else text[max(0, span.start - BESIDE) : span.end + BESIDE],
-        )
+        _source(span, text, question.lang)
         for span in question.evidence or ()
         if (text := documents.get(span.document_id)) is not None
     ]
@@ -125,6 +99,32 @@ def remember_sources(question: Question, documents: Mapping[str, str]) -> Questi
         return question
     metadata = {**(question.metadata or {}), SOURCES: msgspec.to_builtins(sources)}
     return msgspec.structs.replace(question, metadata=metadata)
+
+
+def _source(span: Evidence, text: str, lang: str | None) -> EvidenceSource:
+    """Return what is remembered of a span: its characters, what stood beside them, and its sentences."""
+    first, last = max(0, span.start - BESIDE), min(len(text), span.end + BESIDE)
+    whole = (span.start, span.end) == (0, len(text))
+    start, end = (first, last) if whole else _sentences_around(span, text, lang)
+    start, end = min(start, first), max(end, last)
+    beyond = start < first or end > last
+    return EvidenceSource(
+        document_id=span.document_id,
+        start=span.start,
+        end=span.end,
+        digest=document_digest(text),
+        text=None if whole else text[first:last],
+        sentence=text[start:end] if beyond else None,
+        sentence_start=start if beyond else None,
+    )
+
+
+def _sentences_around(span: Evidence, text: str, lang: str | None) -> tuple[int, int]:
+    """Return where the sentences begin and end that evidence is in, at most AROUND characters from it."""
+    low, high = max(0, span.start - AROUND), min(len(text), span.end + AROUND)
+    spans = sentence_spans(text[low:high], lang)
+    inside = [(low + a, low + b) for a, b in spans if low + a < span.end and span.start < low + b]
+    return (min(span.start, inside[0][0]), max(span.end, inside[-1][1])) if inside else (span.start, span.end)
 
 
 @takes_rows(questions=Question, documents=Document)
@@ -138,41 +138,8 @@ def place_evidence(questions: Sequence[Question], documents: Iterable[Document])
     within NEAR characters of the old place. All else is unplaced.
     """
     texts = {document.id: document.text for document in documents}
-    # References are evidence, copied, where most questions have one of the evidence's length.
-    alike = [
-        all(_of_length(question, span) for span in question.evidence)
-        for question in questions
-        if question.evidence
-    ]
-    by_reference = 2 * sum(alike) > len(alike)
-    spans: dict[str, list[_PlacedSpan]] = defaultdict(list)
-    unknown: set[int] = set()
-    for n, question in enumerate(questions):
-        for at, span in enumerate(question.evidence or ()):
-            known = _known(question, span, texts.get(span.document_id), by_reference)
-            if known is not None and span.document_id in texts:
-                spans[span.document_id].append(_PlacedSpan(n, at, span.start, known))
-            elif span.document_id in texts or not texts:
-                unknown.add(n)
-    starts: dict[tuple[int, int], int | None] = {}
-    changed = 0
-    for name, of_document in spans.items():
-        now = document_digest(texts[name])
-        possible = [
-            [span.start] if span.known.digest == now else _find_words(span.known, texts[name])
-            for span in of_document
-        ]
-        shifts = {
-            places[0] - span.start
-            for span, places in zip(of_document, possible, strict=True)
-            if len(places) == 1
-        }
-        places = [
-            _chosen(span.start, places, shifts) for span, places in zip(of_document, possible, strict=True)
-        ]
-        starts |= {(span.question, span.at): start for span, start in zip(of_document, places, strict=True)}
-        pairs = zip(of_document, places, strict=True)
-        changed += any(span.known.digest not in ("", now) or start != span.start for span, start in pairs)
+    located = locate_spans(questions, texts)
+    starts = located.starts
     unplaced = {n for (n, _), start in starts.items() if start is None}
     moved = {
         n
@@ -189,9 +156,9 @@ def place_evidence(questions: Sequence[Question], documents: Iterable[Document])
         questions=placed,
         unplaced=frozenset(questions[n].id for n in unplaced),
         moved=frozenset(questions[n].id for n in moved),
-        n_unknown=len(unknown - unplaced),
-        n_documents=len(spans),
-        n_changed=changed,
+        n_unknown=len(located.unknown - unplaced),
+        n_documents=len(located.spans),
+        n_changed=located.n_changed,
     )
 
 
@@ -204,70 +171,3 @@ def _at(question: Question, starts: Sequence[int | None]) -> Question:
         for span, start in zip(question.evidence or (), starts, strict=True)
     ]
     return msgspec.structs.replace(question, evidence=evidence)
-
-
-def _of_length(question: Question, span: Evidence) -> list[str]:
-    return [text for text in references(question) if len(text) == span.end - span.start]
-
-
-def _known(question: Question, span: Evidence, text: str | None, by_reference: bool) -> _EvidenceWords | None:
-    """Return what the evidence said when the question was made, None where it does not tell."""
-    notes = question.metadata or {}
-    if SOURCES in notes:
-        return _source_of(notes[SOURCES], span)
-    quote = notes.get("quote")
-    if (
-        isinstance(quote, str)
-        and notes.get("evidence_found") == "exact"
-        and len(question.evidence or ()) == 1
-    ):
-        sought = quote.strip()
-        return _EvidenceWords("", sought, "", "") if len(sought) == span.end - span.start else None
-    if not by_reference:
-        return None
-    texts = _of_length(question, span)
-    here = [sought for sought in texts if text is not None and text.startswith(sought, span.start)]
-    return next((_EvidenceWords("", sought, "", "") for sought in (*here, *texts)), None)
-
-
-def _source_of(sources: object, span: Evidence) -> _EvidenceWords | None:
-    """Return what is remembered of a span; None where it is of another one, or was written by hand."""
-    try:
-        known = msgspec.convert(sources, list[EvidenceSource])
-    except msgspec.ValidationError:
-        return None
-    for source in known:
-        if (source.document_id, source.start, source.end) == (span.document_id, span.start, span.end):
-            before = min(span.start, BESIDE)
-            text, end = source.text or "", before + span.end - span.start
-            return _EvidenceWords(text[:before], text[before:end], text[end:], source.digest)
-    return None
-
-
-def _chosen(start: int, places: Sequence[int], shifts: set[int]) -> int | None:
-    if start in places:
-        return start
-    near = [at for at in places if (at - start in shifts if shifts else abs(at - start) <= NEAR)]
-    only = places if len(places) == 1 else near
-    return only[0] if len(only) == 1 else None
-
-
-def _find_words(known: _EvidenceWords, text: str) -> list[int]:
-    """Return where the words stand, with as much of what stood beside them as still does."""
-    before, quoted, after, was = known
-    for first, last in ((before, after), (before, ""), ("", after), ("", "")) if quoted else ():
-        sought = f"{first}{quoted}{last}"
-        if not was or (first, last) == (before, after) or len(sought) >= ENOUGH:
-            places = _occurrences(sought, text)
-            if places:
-                return [at + len(first) for at in places]
-    return []
-
-
-def _occurrences(sought: str, text: str) -> list[int]:
-    places = []
-    at = text.find(sought)
-    while at != -1:
-        places.append(at)
-        at = text.find(sought, at + 1)
-    return places

@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -78,6 +78,27 @@ def cites_sources(contexts: Sequence[str], row: Answer, expected: float) -> Verd
     return n_cited >= expected, f"cites {n_cited} of {len(contexts)} contexts, at least {expected:g}"
 
 
+class AtLeast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """So many of some things: texts, which the answer holds in any case, or tables check = expectation."""
+
+    n: Annotated[int, msgspec.Meta(ge=1)]
+    of: Annotated[list[str | dict[str, Any]], msgspec.Meta(min_length=2)]
+
+
+def at_least(answer: str, expected: Mapping[str, Any]) -> Verdict:
+    """True if at least so many of the things hold: `{"n": 2, "of": ["loam", "pH 6", {"max_words": 30}]}`."""
+    held, failed = [], []
+    for check, inner in map(_part, expected["of"]):
+        passed, why = CHECKS[check].function(answer, inner)
+        (held if passed else failed).append(f"{check}: {why}")
+    told = f"{len(held)} of {len(expected['of'])} hold, at least {expected['n']}"
+    return len(held) >= expected["n"], "; ".join([told, *failed[:SHOWN]])
+
+
+def _part(item: str | Mapping[str, Any]) -> tuple[str, Any]:
+    return ("contains_any", item) if isinstance(item, str) else next(iter(item.items()))
+
+
 def _texts(expected: str | Sequence[str]) -> list[str]:
     return [expected] if isinstance(expected, str) else list(expected)
 
@@ -102,6 +123,12 @@ CHECKS: dict[str, AssertionRule] = {
     "contains_any": AssertionRule(contains_any, ("answer",), TEXTS, "a text or a list of them"),
     "valid_json": AssertionRule(
         valid_json, ("answer",), bool | dict[str, Any], "a JSON Schema, or true", usual=True
+    ),
+    "at_least": AssertionRule(
+        at_least,
+        ("answer",),
+        AtLeast,
+        'how many of which, such as {"n": 2, "of": ["loam", {"regex": "pH [56]"}, {"max_words": 30}]}',
     ),
     "max_latency": AssertionRule(at_most, ("latency_s",), float, "seconds"),
     "max_cost": AssertionRule(at_most, ("cost_usd",), float, "US dollars"),
@@ -264,8 +291,26 @@ def problem_of(check: str, expected: object) -> str | None:
         msgspec.convert(expected, rule.kind)
         if rule.function is regex:
             re.compile(str(expected))
+        if rule.function is at_least:
+            return _problem_of_parts(msgspec.convert(expected, AtLeast))
     except msgspec.ValidationError:
         return f"{expected!r} is not what {check} expects: give {rule.words}."
     except re.error as mistake:
         return f"{expected!r} is not a regular expression: {mistake}."
+    return None
+
+
+def _problem_of_parts(expected: AtLeast) -> str | None:
+    """Return why no such number of these things can be expected, or None."""
+    if expected.n > len(expected.of):
+        return f"n = {expected.n}, of {len(expected.of)} things: give at most {len(expected.of)}."
+    usable = [name for name, rule in CHECKS.items() if rule.reads == ("answer",) and name != "at_least"]
+    for item in expected.of:
+        if isinstance(item, dict) and len(item) != 1:
+            return f'{str(item)[:60]} in `of`: give one check in each, such as {{"max_words": 30}}.'
+        check, inner = _part(item)
+        if check not in usable:
+            return f"check {check!r} in `of`. {nearest(check, usable)}"
+        if problem := problem_of(check, inner):
+            return problem
     return None

@@ -47,7 +47,7 @@ class CombinedJudge(JudgeFields, frozen=True, kw_only=True):
         if inner.compares_two:
             return "compares two answers, but the others judge one. Remove it."
         if member.model and not inner.members and not inner.needs_model:
-            return f"asks no model: remove model = {member.model!r}."
+            return f"calls no model: remove model = {member.model!r}."
         if member.cut is not None and not low < member.cut <= high:
             return f"has cut = {member.cut:g}: give a score above {low:g}, up to {high:g}."
         return None

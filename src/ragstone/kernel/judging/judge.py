@@ -36,6 +36,7 @@ KINDS: dict[str, str] = {
     "function": "function.judge:FunctionJudge",
     "assertion": "assertion:AssertionJudge",
     "steps": "steps:StepsJudge",
+    "signs": "signs:SignsJudge",
 }
 
 
@@ -69,6 +70,8 @@ KEYS = (
     "tools",
     "layout",
     "description",
+    "signs",
+    "unless",
 )
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 

@@ -321,7 +321,7 @@ KNOWN = (*MEASURES, *BESIDE_QUESTION, *OF_ANSWER, *OF_QUESTION, *OF_CONVERSATION
 
 
 class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
-    """A judge that compares words and asks no model.
+    """A judge that compares words and calls no model.
 
     measure: one of those above. separator: what parts alternatives within one reference, see alternatives.
     """

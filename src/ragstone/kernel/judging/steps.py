@@ -329,7 +329,7 @@ MEASURES_OF_STEPS: dict[str, Callable[["StepsJudge", Answer, Sequence[Step]], Fi
 
 
 class StepsJudge(JudgeFields, frozen=True, kw_only=True, tag="steps"):
-    """A judge of the steps of an agent that asks no model.
+    """A judge of the steps of an agent that calls no model.
 
     measure: one of those above. order: how the calls are compared with those expected, for `choice`; see
     find_choice. tools: tool -> JSON Schema of its arguments, for `arguments`; those of a row go before.

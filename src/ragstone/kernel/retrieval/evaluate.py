@@ -35,6 +35,7 @@ from ragstone.kernel.statistics import Estimate, mean_estimates
 
 RANK_SCORE_K = 5
 SHOWN = 5
+HOPS = "hops"  # the tag of a question that takes several documents, one after the other
 AT_K = ("recall", "precision", "hit", "ndcg")  # measured at each k
 IN_DEPTH = ("mrr", "map")  # measured over all places
 
@@ -44,12 +45,14 @@ class QueryMeasures(msgspec.Struct, frozen=True, kw_only=True):
 
     values: measure (`recall@5`, `mrr`, ...) -> question id -> value, in the order of the questions. All
     measures have the same questions, but for `span_recall@k` and `span_precision@k`, which only questions
-    with evidence have. first_ranks: question id -> place of the first relevant document, None where absent.
-    documents: question id -> the first of its relevant documents, sorted; questions that share it are not
-    independent. depth: results that were asked for, or items in the longest ranking. n_tied: questions in
-    whose ranking a relevant and another document have the same score, so that their order, and the
-    measures, could be others. n_unplaced: questions with evidence, but it lies outside its document or has
-    no certain place there any more, or an item does not say where it stands.
+    with evidence have, and `all_hops@k`, `first_hop@k` and `last_hop@k`, which multi-hop ones have: 1 where
+    all documents of the chain, its first or its last are in the first k. first_ranks: question id -> place of
+    the first relevant document, None where absent. documents: question id -> the first of its relevant
+    documents, sorted; questions that share it are not independent. depth: results that were asked for, or
+    items in the longest ranking. n_tied: questions in whose ranking a relevant and another document have the
+    same score, so that their order, and the measures, could be others. n_unplaced: questions with evidence,
+    but it lies outside its document or has no certain place there any more, or an item does not say where it
+    stands.
     """
 
     retriever: str
@@ -110,7 +113,9 @@ def measure_queries(
     return QueryMeasures(
         retriever=rankings[0].retriever if rankings else "",
         depth=depth,
-        values=_measure_documents(ids, hits, reported, depth, rank_score_k) | spans,
+        values=_measure_documents(ids, hits, reported, depth, rank_score_k)
+        | spans
+        | _measure_hops(measured, by_question, reported, same),
         first_ranks={
             name: int(rank) if np.isfinite(rank) else None
             for name, rank in zip(ids, first_ranks(hits).tolist(), strict=True)
@@ -182,6 +187,28 @@ def _measure_spans(
         for k in ks
     }
     return values, len(with_evidence) - len(placed)
+
+
+def _measure_hops(
+    questions: Sequence[Question], rankings: Mapping[str, Ranking], ks: Sequence[int], same: Same | None
+) -> dict[str, dict[str, float]]:
+    """Return measure -> question id -> 0 or 1, of questions whose evidence leads from document to document.
+
+    Those are tagged `hops` and have evidence in two documents or more, in the order of the hops.
+    """
+    ranks: dict[str, list[float]] = {}
+    for question in questions:
+        names = [(same or {}).get(span.document_id, span.document_id) for span in question.evidence or ()]
+        if HOPS in (question.tags or {}) and len(set(names)) > 1:
+            places = distinct_documents(rankings[question.id], same)[0]
+            ranks[question.id] = [places.get(name, np.inf) for name in dict.fromkeys(names)]
+    hops = {"all_hops": max, "first_hop": lambda of: of[0], "last_hop": lambda of: of[-1]}
+    return {
+        f"{name}@{k}": {question_id: float(rank(of) <= k) for question_id, of in ranks.items()}
+        for name, rank in hops.items()
+        for k in ks
+        if ranks
+    }
 
 
 def _by_id(ids: Sequence[str], values: Sequence[float]) -> dict[str, float]:

@@ -99,7 +99,8 @@ class RetrievalSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """How well one retriever does, and on how many questions.
 
     n_questions: measured, which every mean rests on, but those by characters (`span_recall@k`,
-    `span_precision@k`), which have their own n. Left out and counted: n_unlabelled (no relevant document
+    `span_precision@k`) and those of multi-hop questions (`all_hops@k`, `first_hop@k`, `last_hop@k`), which
+    have their own n. Left out and counted: n_unlabelled (no relevant document
     named), n_unanswerable (`answerable` is false: no document can be right), n_unranked (no ranking), and
     n_unplaced (measured, but not by characters; see QueryMeasures). n_tied: questions whose order is in part
     a matter of chance (see there too). rank_histogram: "1", "2", ... and "absent" -> questions whose first

@@ -58,6 +58,7 @@ Cause = Literal[
     "invented",
     "refused though answerable",
     "answered though unanswerable",
+    "stale evidence",
     "reference doubtful",
     "judge doubtful",
     "wrong tool",
@@ -116,6 +117,60 @@ class Returned(msgspec.Struct, frozen=True, kw_only=True):
     n_right: int
 
 
+SystemChange = Literal[
+    "right documents",
+    "right document first",
+    "document retrieved",
+    "other model",
+    "other model, right documents",
+    "contexts read",
+    "right documents, all read",
+    "references mended",
+    "tools never fail",
+    "second opinion",
+]
+
+
+class NetPoints(msgspec.Struct, frozen=True, kw_only=True):
+    """Points gained less points lost, as a share of the questions, and the 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class ChangePrice(msgspec.Struct, frozen=True, kw_only=True):
+    """What one change would bring to a system.
+
+    change: `right documents`: the passages that hold the answer in place of what was retrieved; `right
+    document first`: these before what was retrieved, as many contexts as before; `document retrieved`: every
+    answer is right that had no relevant document among its contexts; `other model`: `model` answers from what
+    was retrieved, or from the right documents; `contexts read`: every answer is right that had one; `right
+    documents, all read`: every answer is right, `shared` lost points of which each of the two alone can
+    bring; `references mended`: no reference is doubtful and no evidence stale; `tools never fail`; `second opinion`: its verdicts
+    in place of the judge's, which changes the score and not the system. basis: `measured` where lost and
+    right answers were asked again; `at most` where only what can come back is known: the points are an upper
+    bound, with the interval of that bound; `by causes`: the same, if blame found all causes of the kind and
+    no wrong one. n: questions that it is measured on. n_asked: answers that it rests on; gained: lost points
+    among these that come back; spoiled: points that are lost. people: the points that people would see, if
+    the judge errs with the change as it errs without; None without labels, or where these cannot tell.
+    cost_usd: of the answers asked again and their judgements, as the ledger recorded it; None where a price
+    is unknown or nothing was asked.
+    """
+
+    change: SystemChange
+    basis: Literal["measured", "at most", "by causes"]
+    points: NetPoints
+    n: int
+    n_asked: int = 0
+    gained: int = 0
+    spoiled: int = 0
+    shared: int = 0
+    model: str | None = None
+    people: NetPoints | None = None
+    cost_usd: float | None = None
+
+
 class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
     """Where one system's lost points went.
 
@@ -124,7 +179,8 @@ class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
     were not, by the reason. n_lost: points that the judge says are lost; n_hidden: points that it gives and
     the second opinion does not, which count as the judge's. shares: every component, in the order of
     COMPONENTS, the tools only where an answer of the system carries steps; causes: each with its number of
-    points, the most frequent first.
+    points, the most frequent first. prices: what changes would bring, which do not add; empty where none can
+    be measured.
     """
 
     system: str
@@ -142,3 +198,4 @@ class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
     largest: Largest | None = None
     returned: Returned | None = None
     notes: list[str] = []
+    prices: list[ChangePrice] = []

@@ -76,7 +76,9 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     bounds are shown beside it; 0 shows all that there are. columns: field -> column, as the user chose with
     `--column` for the sheet that was judged; a file of labels may have the same columns. components: the
     metrics that were measured in more than one way, by several judges or wordings or again; absent if none
-    was. chosen: how its answers were chosen from others; absent if they were not.
+    was. chosen: how its answers were chosen from others; absent if they were not. stale: question id -> what
+    became of its evidence, of the questions whose evidence the documents no longer have as it was (see
+    check_evidence); absent if there are none.
     """
 
     name: str
@@ -98,10 +100,12 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     columns: dict[str, str] = {}
     components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET
     chosen: ChosenAnswers | msgspec.UnsetType = msgspec.UNSET
+    stale: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Numbers(msgspec.Struct):
     chosen: ChosenAnswers | None = None
+    stale: dict[str, str] = {}
 
 
 def chosen_in(source: Path, where: str | None = None) -> ChosenAnswers | None:
@@ -109,16 +113,25 @@ def chosen_in(source: Path, where: str | None = None) -> ChosenAnswers | None:
 
     where: a filter that chooses from them now.
     """
-    folder = source if source.is_dir() else source.parent
-    try:
-        before = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Numbers).chosen
-    except (OSError, msgspec.DecodeError):
-        before = None
+    before = _numbers_of(source).chosen
     if not where:
         return before
     if before:
         return msgspec.structs.replace(before, where=f"({before.where}) and ({where})")
     return ChosenAnswers(of=source.resolve().name, where=where)
+
+
+def stale_in(source: Path) -> dict[str, str]:
+    """Return the stale questions that the summary of a run's folder names: id -> state; none without one."""
+    return _numbers_of(source).stale
+
+
+def _numbers_of(source: Path) -> _Numbers:
+    folder = source if source.is_dir() else source.parent
+    try:
+        return msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Numbers)
+    except (OSError, msgspec.DecodeError):
+        return _Numbers()
 
 
 NumbersT = TypeVar("NumbersT")

@@ -74,3 +74,40 @@ def test_a_cell_that_spans_rows_stands_in_each_of_them(tmp_path):
         "<tr><td>Feb</td></tr><tr><td>Q2</td><td>Mar</td></tr><tr><td>a</td></tr></table>"
     )
     assert text_of(tmp_path, body) == "2025 | Q1 | Jan\n2025 | Q1 | Feb\n2025 | Q2 | Mar\na"
+
+
+def test_the_main_part_is_read_where_a_page_names_one(tmp_path):
+    around = "<ul><li>Home</li></ul><main><h1>Maize</h1><p>Sow in May.</p></main><div>Imprint</div>"
+    assert text_of(tmp_path, around) == "Maize\n\nSow in May."
+    two = "<main><p>Maize.</p></main><main><p>Rice.</p></main>"
+    assert text_of(tmp_path, two) == "Maize.\n\nRice."
+    assert text_of(tmp_path, "<main> </main><p>Maize.</p>") == "Maize."
+
+
+def test_a_table_of_contents_is_no_text_and_a_box_of_that_name_is(tmp_path):
+    links = "".join(f"<li><a href='#{part}'>{part}</a></li>" for part in ("Sow", "Water", "Reap"))
+    assert text_of(tmp_path, f"<ul>{links}</ul><p>Sow in May.</p>") == "Sow in May."
+    named = f"<div class='toc-box'><b>Inhalt</b><ul>{links}</ul></div><p>Sow in May.</p>"
+    assert text_of(tmp_path, named) == "Sow in May."
+    box = "<div class='toc'><p>Read <a href='#sow'>this</a> before you sow anything.</p></div>"
+    assert text_of(tmp_path, box) == "Read this before you sow anything."
+
+
+def test_links_to_other_pages_are_text_unless_they_are_navigation(tmp_path):
+    links = "".join(f"<li><a href='{crop}.html'>{crop}</a></li>" for crop in ("Maize", "Rice", "Teff"))
+    assert text_of(tmp_path, f"<p>We have:</p><ul>{links}</ul>") == "We have:\n\nMaize\nRice\nTeff"
+    assert text_of(tmp_path, f"<p>Sow.</p><ul class='nav-list'>{links}</ul>") == "Sow."
+    assert text_of(tmp_path, f"<p>Sow.</p><div role='navigation'>{links}</div>") == "Sow."
+
+
+def test_a_row_of_empty_cells_and_a_mark_beside_a_heading_are_no_text(tmp_path):
+    table = "<table><tr><td> </td><td></td></tr><tr><td>Maize</td><td>May</td></tr></table>"
+    assert text_of(tmp_path, table) == "Maize | May"
+    assert text_of(tmp_path, "<h2>Sowing<a href='#sowing'>¶</a></h2><p>In May.</p>") == "Sowing\n\nIn May."
+
+
+def test_the_name_of_the_site_is_no_part_of_a_title(tmp_path):
+    page = "<title>{}</title><h1>Sowing<a href='#sowing'>¶</a></h1><p>In May.</p>"
+    assert read(tmp_path, page.format("Sowing — The farm")).title == "Sowing"
+    assert read(tmp_path, page.format("Sowing-machines")).title == "Sowing-machines"
+    assert read(tmp_path, page.format("The farm")).title == "The farm"

@@ -113,7 +113,7 @@ def test_a_jury_that_contains_itself_is_refused(tmp_path, says):
         ),
         ("judge = 'none.toml'", r"panel\.toml: member .*none\.toml' cannot be loaded.*no such judge file"),
         ("judge = 'pairwise'", r"panel\.toml: member 'pairwise' compares two answers"),
-        ("judge = 'containment'\nmodel = 'openai/a'", "asks no model: remove model = 'openai/a'"),
+        ("judge = 'containment'\nmodel = 'openai/a'", "calls no model: remove model = 'openai/a'"),
         ("judge = 'correctness'\ncut = 0", "has cut = 0: give a score above 0, up to 100"),
         ("judge = 'correctness'\ncut = 101", "has cut = 101"),
         ("judge = 'correctness'\nunsure = [1, 2]", "unsure is for a cascade"),

@@ -16,7 +16,7 @@ from ragstone_assistant.answering.sentences import with_marks
 from ragstone_assistant.answering.support import UNRELATED, content_words, share_held
 from ragstone_assistant.conversation import Citation, Passage
 from ragstone_assistant.guards import speaks_to_model, without_contacts
-from ragstone_assistant.languages import language_of
+from ragstone_assistant.languages import SPOKEN, language, language_of, phrase
 
 MOST, COMPARED = 2, 20  # sentences that are quoted, and compared
 SECOND = 0.8  # of the score of the best one, that another needs to be quoted beside it
@@ -35,27 +35,43 @@ Quoted = tuple[str, tuple[Citation, ...]]
 async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> Quoted:
     """Return the sentences that answer a question best, each with its mark.
 
-    passages: best first, their text cleaned of what speaks to a model. Where the words of the question find
-    nothing, and the passages are in another language, the nearest sentence by its vector.
+    passages: best first, their text cleaned of what speaks to a model. Those in the user's language are
+    quoted before others. Where none of these answers, and there are others, the nearest sentence by its
+    vector; a line before a quote in another language says which one it is.
     """
-    sentences = _best(question, passages) or await asyncio.to_thread(_alike, question, passages, lang, embed)
-    cited: list[int] = []
+    own = [passage for passage in passages if _language(passage, lang) == lang]
+    sentences = (
+        _best(question, own)
+        or _best(question, passages)
+        or await asyncio.to_thread(_alike, question, passages, lang, embed)
+    )
+    cited: list[Passage] = []
     texts: list[str] = []
     headings: frozenset[str] = frozenset()
-    for sentence, at in sentences:
+    for sentence, passage in sentences:
         lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
-        text = without_contacts("\n".join(filter(None, lines)), lang, [passages[at].source])
+        text = without_contacts("\n".join(filter(None, lines)), lang, [passage.source])
         headings, text = _without_heading(text, headings)
         if any(map(str.isalnum, text)) and not speaks_to_model(text):
-            cited += [at] if at not in cited else []
-            texts.append(with_marks(text, [cited.index(at) + 1]))
+            cited += [passage] if passage not in cited else []
+            texts.append(with_marks(text, [cited.index(passage) + 1]))
     several_lines = any("\n" in text for text in texts)
-    citations = tuple(Citation(number=n, passage=passages[at]) for n, at in enumerate(cited, 1))
-    return ("\n\n" if several_lines else " ").join(texts), citations
+    citations = tuple(Citation(number=n, passage=passage) for n, passage in enumerate(cited, 1))
+    text = ("\n\n" if several_lines else " ").join(texts)
+    spoken = next((code for passage in cited if (code := _language(passage, lang)) != lang), None)
+    if text and spoken:
+        name = language(spoken).name if spoken in SPOKEN else spoken
+        text = phrase("other_language", lang, language=name) + "\n" + text
+    return text, citations
 
 
-def _best(question: str, passages: Sequence[Passage]) -> list[tuple[str, int]]:
-    """Return the best sentences, with the position of their passages.
+def _language(passage: Passage, lang: str) -> str:
+    """Return the language of a passage; that of the user where its text says too little."""
+    return passage.lang or language_of(passage.text, before=lang)
+
+
+def _best(question: str, passages: Sequence[Passage]) -> list[tuple[str, Passage]]:
+    """Return the best sentences, with their passages.
 
     Whether any answers is asked with the words that carry the question's content. Which, with these and with
     all its words, half and half: on squad2 and agxqa that finds more answers than either.
@@ -76,7 +92,9 @@ def _best(question: str, passages: Sequence[Passage]) -> list[tuple[str, int]]:
         scores[bare] = scores.get(bare, FIRST / 2 * (sentence.passage == 0)) + sentence.score / 2
     best = sorted(scores, key=scores.__getitem__, reverse=True)[:MOST]
     return [
-        (sentence.text, sentence.passage) for sentence in best if scores[sentence] >= SECOND * scores[best[0]]
+        (sentence.text, passages[sentence.passage])
+        for sentence in best
+        if scores[sentence] >= SECOND * scores[best[0]]
     ]
 
 
@@ -103,12 +121,12 @@ def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str
     return headings | {name}, rest.strip() if name in headings else text
 
 
-def _alike(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> list[tuple[str, int]]:
+def _alike(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> list[tuple[str, Passage]]:
     """Return the sentence of another language that is nearest to the question, if it is near enough."""
     foreign = [
-        (text[start:end], at)
-        for at, passage in enumerate(passages[:FOREIGN])
-        if (passage.lang or language_of(passage.text)) != lang
+        (text[start:end], passage)
+        for passage in passages[:FOREIGN]
+        if _language(passage, lang) != lang
         for text in [passage.text]
         for start, end in sentence_spans(text)
         if len(text[start:end].split()) >= FEWEST

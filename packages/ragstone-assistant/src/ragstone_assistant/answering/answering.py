@@ -50,7 +50,7 @@ async def answer_from(
     emit: Emit = silent,
     deadline: float | None = None,
 ) -> Said:
-    """Return the answer to a question from these passages, best first, in a language of LANGUAGES.
+    """Return the answer to a question from these passages, best first, in a language of SPOKEN.
 
     A sentence is emitted as soon as it is whole and a passage is found to say it, with its marks `[1]`; what
     no passage says is withheld, and so are links and addresses (see Checker and

@@ -9,7 +9,7 @@ from ragstone.kernel.corpus.tags import Tag
 from ragstone_assistant.answering.answering import Answering, answer_from
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.knowledge.entry import KnowledgeDown
-from ragstone_assistant.languages import LANGUAGES, language_of, phrase
+from ragstone_assistant.languages import SPOKEN, language_of, phrase
 from ragstone_assistant.tool import Observation, Situation, Tool
 
 NAME = "search_documents"
@@ -61,7 +61,7 @@ def documents_tool(
         arguments=_arguments(tags),
         call=call,
         examples=tuple(examples),
-        doing={lang: phrase("searching", lang) for lang in LANGUAGES},
+        doing={lang: phrase("searching", lang) for lang in SPOKEN},
         advises=True,
     )
 

@@ -10,7 +10,7 @@ from ragstone.kernel.corpus.tokens import tokenize
 from ragstone_assistant._domain import PLACE, Domain
 from ragstone_assistant.conversation import Asked
 from ragstone_assistant.guards import said
-from ragstone_assistant.languages import LANGUAGES, language, language_of, phrase
+from ragstone_assistant.languages import SPOKEN, language, language_of, phrase
 
 
 def courtesy_in(text: str, lang: str, domain: Domain) -> tuple[Literal["greeting", "thanks"], str] | None:
@@ -21,8 +21,8 @@ def courtesy_in(text: str, lang: str, domain: Domain) -> tuple[Literal["greeting
     plain = said(text)
     if len(plain) > 120:
         return None
-    for each in dict.fromkeys((lang, *LANGUAGES)):
-        if each not in LANGUAGES:
+    for each in dict.fromkeys((lang, *SPOKEN)):
+        if each not in SPOKEN:
             continue
         greeting, thanks, polite = (domain.pattern(each, name) for name in ("greeting", "thanks", "polite"))
         thanked = thanks.search(plain)
@@ -70,9 +70,9 @@ def know_by_words(tags: Sequence[Tag], domain: Domain) -> Know:
         return tuple(_said_in(text, lang, wanted, dict(named(text)), domain).items())
 
     # What the assistant asks by itself -> the slot that it asks for.
-    wanted_by = {domain.ask(slot, lang): slot for lang in LANGUAGES for slot in domain.askable}
+    wanted_by = {domain.ask(slot, lang): slot for lang in SPOKEN for slot in domain.askable}
     if PLACE in domain.slots:
-        wanted_by |= {phrase("which_place", lang): PLACE for lang in LANGUAGES}
+        wanted_by |= {phrase("which_place", lang): PLACE for lang in SPOKEN}
 
     def know(conversation: Asked) -> dict[str, str]:
         known: dict[str, str] = {}
@@ -181,6 +181,6 @@ def _name(
 
 @cache
 def _no_places(lang: str, domain: Domain) -> frozenset[str]:
-    own = language(lang if lang in LANGUAGES else "en").words
+    own = language(lang if lang in SPOKEN else "en").words
     listed = domain.words(lang, "times") + domain.words(lang, "things")
     return frozenset(tokenize(f"{own} {' '.join(listed)}"))

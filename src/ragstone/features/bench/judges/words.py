@@ -86,7 +86,7 @@ SHORT = {
     "exact agreement": "exact",
 }
 MOST_ANSWERS = 15  # to one question; a page has all
-NOTHING = "none"  # the price of a judge that asks no model
+NOTHING = "none"  # the price of a judge that calls no model
 
 
 class JudgeBenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
@@ -459,7 +459,7 @@ def _against_baseline(choice: JudgeChoice) -> list[str]:
 def price_text(row: JudgeStanding, price: Price) -> str:
     """Return what a judgement costs, by this price."""
     if not row.spent.n_calls:
-        return "it asks no model"
+        return "it calls no model"
     if price == "cost":
         return cost_each(row)
     return (

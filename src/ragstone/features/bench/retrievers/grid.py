@@ -25,7 +25,8 @@ from ragstone.kernel.config import (
     Settings,
 )
 from ragstone.kernel.corpus.ingest import Corpus
-from ragstone.kernel.dataset.placing import PlacedEvidence, place_evidence
+from ragstone.kernel.dataset.placing import PlacedEvidence
+from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
@@ -146,7 +147,7 @@ def read_bench(settings: Settings) -> RetrieverBenchRows:
         settings=settings,
         corpus=corpus,
         questions=questions,
-        placed=place_evidence(questions, corpus.documents),
+        placed=check_evidence(questions, corpus.documents),
         same=same_documents(corpus.documents, key),
         lengths={document.id: len(document.text) for document in corpus.documents},
     )

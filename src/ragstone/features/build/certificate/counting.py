@@ -7,6 +7,7 @@ import msgspec
 from ragstone.features.build._built import Built
 from ragstone.features.build.certificate._cautions import cautions_of, remarks_about
 from ragstone.features.build.certificate._coverage import coverage_of
+from ragstone.features.build.certificate._hops import hop_remarks
 from ragstone.features.build.certificate.funnel import (
     closed_book_rate,
     funnel_of,
@@ -74,5 +75,5 @@ def recount(certificate: Certificate, candidates: Sequence[Candidate]) -> Certif
         near_duplicates=share_of(repeats, funnel.n_written),
         closed_book=known,
         cautions=cautions_of(kind, declared, funnel, coverage, known, certificate.critics),
-        remarks=remarks_about(kind, declared, funnel, coverage),
+        remarks=[*remarks_about(kind, declared, funnel, coverage), *hop_remarks(candidates)],
     )

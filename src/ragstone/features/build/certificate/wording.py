@@ -269,7 +269,7 @@ def declared_rows(certificate: Certificate) -> list[tuple[str, str]]:
         "lowest score that passes": str(declared.threshold) if declared.critics else "",
         "asked at once": "all critics in one call" if declared.one_call else "",
         "unanswerable ones": count(declared.negatives) if declared.negatives else "",
-        "of two documents": count(declared.multi_hop) if declared.multi_hop else "",
+        f"of {declared.hops} documents": count(declared.multi_hop) if declared.multi_hop else "",
         "known without a document": {"off": "", "tag": "tagged", "drop": "dropped"}[declared.closed_book],
         "defects planted": count(declared.planted) if declared.planted else "",
         "set apart for the test": percent(declared.test_share) if declared.test_share else "",

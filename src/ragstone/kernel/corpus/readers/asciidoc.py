@@ -3,6 +3,7 @@
 Nothing is included; of text that depends on a condition (`ifdef::`) all of it is kept.
 """
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 
@@ -42,6 +43,7 @@ _BLOCK_LINE = re.compile(r"\[{1,2}[^\[\]]*+\]{1,2}")  # attributes or an anchor,
 _DIRECTIVE = re.compile(
     r"(?:include|ifdef|ifndef|ifeval|endif|toc|video|audio|icon)::[^\s\[]{0,500}+\[[^\[\]]*+\]"
 )
+_ESCAPED = re.compile(r"^\\(?=(?:include|ifdef|ifndef|ifeval|endif)::)")
 _IMAGE = re.compile(r"image::[^\[\s]{1,1000}+\[(?P<text>[^\[\]]*+)\]")
 _TITLE = re.compile(r"\.(?P<title>[^\s.].*)")
 _ITEM = re.compile(r"(?P<mark>\*{1,5}|-|\.{1,5}|\d{1,9}\.|<(?:\d{1,3}|\.)>)[ \t]+(?P<text>\S.*)")
@@ -70,6 +72,8 @@ _NAMED = re.compile(r"(?<!\\)\{(?P<name>[\w-]{1,80})\}")
 _STRONG = re.compile(
     r"(?<![\w\\*])(?:\[[^\]\n]{0,100}\])?(?P<mark>\*\*|\*|__|_|##|#)(?=\S)(?P<text>[^\n]{1,1000}?)(?<=\S)(?P=mark)(?![\w*])"
 )
+_DASH = re.compile(r"(?<=\w)--(?=\w)|(?<= )--(?= )")
+_CHARACTER = re.compile(r"&(?:#\d{1,7}|#x[\da-fA-F]{1,6}|\w{2,31});")
 _RAISED = re.compile(r"(?<!\\)([\^~])([^\s^~]{1,100})\1")
 
 Lines = Sequence[str]
@@ -147,7 +151,8 @@ class AsciiDocText:
         if fence[0] in HIDDEN:
             return
         if (fence[0] in VERBATIM and fence != "--") or fence[0] == "`":
-            yield OutlineBlock("\n".join(_CALLOUT.sub("", line) for line in inside).strip("\n"))
+            shown = [_ESCAPED.sub("", line) for line in inside if not _DIRECTIVE.fullmatch(line)]
+            yield OutlineBlock("\n".join(_CALLOUT.sub("", line) for line in shown).strip("\n"))
         elif depth < len(fence) + 20:
             yield from self._within(inside, depth + 1)
 
@@ -213,7 +218,8 @@ def _marked(text: str) -> str:
     text = _INDEXED.sub(lambda match: match["shown"] or "", text)
     for _ in range(2):  # bold within italic
         text = _STRONG.sub(lambda match: match["text"], text)
-    text = _RAISED.sub(r"\2", text)
+    text = _DASH.sub("—", _RAISED.sub(r"\2", text))
+    text = _CHARACTER.sub(lambda match: html.unescape(match[0]), text)
     return re.sub(r"\\(?=[*_`#^~{<\[|])", "", text)
 
 

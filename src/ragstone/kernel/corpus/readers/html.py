@@ -1,9 +1,17 @@
 """An HTML page -> a document: the text that a reader sees, in lines and paragraphs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragstone.kernel.corpus.readers._page_furniture import (
+    BESIDE_HEADINGS,
+    Extent,
+    is_furniture,
+    is_inner,
+    leads_elsewhere,
+    main_part,
+)
 from ragstone.kernel.corpus.readers.text import first_line
 from ragstone.kernel.errors import optional_package
 from ragstone.kernel.files.decoding import decode
@@ -33,6 +41,7 @@ _MARKED = re.compile(f"[{_MARKS}]")
 _TITLE = re.compile(f"[^{_MARKS}\n]*+")
 _EMPTY_HEADING = re.compile(f"[{_MARKS}](?=\\s*(?:\\n|$))")
 _SPACES = re.compile(r"[ \t\n\f]+")
+_SITE = re.compile(r"\s+[-–—|·:]\s")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _LANG = re.compile(r"([a-z]{2})(?:[-_]|$)", re.IGNORECASE)
 
@@ -40,7 +49,8 @@ _LANG = re.compile(r"([a-z]{2})(?:[-_]|$)", re.IGNORECASE)
 def read_html(file: File) -> Iterator[Document]:
     """Yield the one document of an HTML file, titled by its title, first h1 or first line.
 
-    Navigation, scripts, styles, controls and hidden elements are left out. Blocks are separated by a blank
+    It is the text of the page's main part, where it names one. Navigation, tables of contents, scripts, styles,
+    controls and hidden elements are left out. Blocks are separated by a blank
     line, lines and table rows by a line end, cells by " | "; `pre` keeps its spaces. `lang` is the page's
     own declaration. Raises MissingExtra without selectolax.
     """
@@ -54,7 +64,7 @@ def read_html(file: File) -> Iterator[Document]:
     yield Document(
         id=file.id,
         text=text,
-        title=_first_text(page, "title") or _first_text(page, "h1") or first_line(text),
+        title=_title(page) or first_line(text),
         lang=declared[1].lower() if declared else None,
         source=str(file.path),
         metadata={**({"headings": headings} if headings else {}), **decoded.notes()} or None,
@@ -63,25 +73,37 @@ def read_html(file: File) -> Iterator[Document]:
 
 def _visible_text(page: "LexborHTMLParser") -> str:
     pieces: list[str] = []
-    if page.body is None:
+    root = main_part(page)
+    if root is None:
         return ""
     spanning = _spanning_cells(page)
+    size = linked = n_links = n_inner = 0
     # A stack, because pages nest deeper than Python recurses. A number is a break that is due after an
-    # element's children; the second value tells what stands around: "pre", "cell" or nothing.
-    todo: list[tuple[LexborNode | int, str]] = [(page.body, "")]
+    # element's children, a pair an element that ends, with where it began; the second value tells what stands
+    # around: "pre", "cell" or nothing.
+    todo: list[tuple[LexborNode | int | tuple[LexborNode, Extent], str]] = [(root, "")]
     while todo:
         node, inside = todo.pop()
         if isinstance(node, int):
             _add_break(pieces, node)
+        elif isinstance(node, tuple):
+            ended, start = node
+            if ended.tag == "a":
+                linked += size - start.size
+            if leads_elsewhere(ended, start, Extent(len(pieces), size, linked, n_links, n_inner)):
+                del pieces[start.n_pieces :]
         elif node.is_text_node:
-            _add_text(pieces, node.text_content or "", inside)
-        elif node.is_element_node and node.tag not in DROPPED and "hidden" not in node.attributes:
-            for text in spanning.get(node.mem_id, ()):
-                if pieces and not pieces[-1].endswith("\n"):
-                    pieces[-1] = pieces[-1].rstrip(" ") + " | "
-                pieces.append(text)
+            text = node.text_content or ""
+            size += len(text.strip())
+            _add_text(pieces, text, inside)
+        elif node.is_element_node and node.tag not in DROPPED and not is_furniture(node):
+            size += _add_cells(pieces, spanning.get(node.mem_id, ()))
+            start = Extent(len(pieces), size, linked, n_links, n_inner)
             inside = _enter(pieces, node, inside)
+            n_links += node.tag == "a"
+            n_inner += node.tag == "a" and is_inner(node)
             todo.append((_break_of(node, inside), ""))
+            todo.append(((node, start), ""))
             children = list(node.iter(include_text=True, skip_empty=False))
             todo += [(child, inside) for child in reversed(children)]
     return _BLANK_LINES.sub("\n\n", _EMPTY_HEADING.sub("", "".join(pieces))).strip()
@@ -129,6 +151,15 @@ def _span(cell: "LexborNode", name: str) -> int:
     return min(whole_number(cell.attributes.get(name), 1), MOST_SPAN)
 
 
+def _add_cells(pieces: list[str], texts: Sequence[str]) -> int:
+    """Write cells from rows above; return how many characters they have."""
+    for text in texts:
+        if pieces and not pieces[-1].endswith("\n"):
+            pieces[-1] = pieces[-1].rstrip(" ") + " | "
+        pieces.append(text)
+    return sum(map(len, texts))
+
+
 def _enter(pieces: list[str], node: "LexborNode", inside: str) -> str:
     """Write what comes before an element's children; return what stands around them."""
     if node.tag in CELLS:
@@ -169,6 +200,15 @@ def _add_break(pieces: list[str], line_ends: int) -> None:
     if pieces:
         pieces[-1] = pieces[-1].rstrip(" ")
         pieces.append("\n" * max(already, line_ends))
+
+
+def _title(page: "LexborHTMLParser") -> str | None:
+    """Return the title of a page; where that is its first heading and the name of the site, the heading."""
+    title, heading = _first_text(page, "title"), _first_text(page, "h1")
+    heading = heading.rstrip("".join((*BESIDE_HEADINGS, " "))) if heading else None
+    if title and heading and title.startswith(heading) and _SITE.match(title, len(heading)):
+        return heading
+    return title or heading
 
 
 def _first_text(page: "LexborHTMLParser", selector: str) -> str | None:

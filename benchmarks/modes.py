@@ -1,0 +1,443 @@
+"""Which planted failure modes are found, how often a clean run names one, and whether stated counts hold.
+
+    python -m benchmarks.modes [DRAWS] [DRAWS WITH A MODEL]
+
+400 answers a draw, of real questions, passages and references from ../shared/data (squad2, xquad, agxqa,
+clapnq): right answers are the references, as a sentence of the passage or as they are. In a draw four modes
+of seven are planted, each in 3 to 15 % of the answers:
+
+- refusals: one of 40 refusals in eight languages, without a word of the question;
+- another question's answer: the answer to another question of the pack, from another document;
+- cut off: a sentence of the passage that ends in its middle;
+- another number: a number of the answer is changed to one that is near it;
+- without contexts: the contexts are empty, and the answer is another one of the pack;
+- another language: the answer of the parallel row of xquad in a language that is not the question's;
+- a kind of question: the questions with one word or one beginning, wrong in no way that can be seen.
+
+The judge that calls answers wrong errs: it calls 90 % of the planted ones wrong and 6 % of the others. A mode
+is found where one named mode holds at least half of the planted answers, and at least half of the wrong
+answers that it holds are planted ones. A clean run has the same answers, with 15 % called wrong by chance.
+"""
+
+import json
+import random
+import re
+import sys
+import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tests.support.fake_openai import FakeOpenAI, serving
+from tests.support.judged_runs import write_run
+from tests.support.scripts import Body, fenced, prompt_of
+
+import ragstone
+from ragstone.features.modes._counting import ModeRows, draw_rows, queue_name, with_counts
+from ragstone.features.modes._proposing import propose_signs
+from ragstone.kernel.judging import summarise
+from ragstone.kernel.judging.signs import SignsJudge
+from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Label
+from ragstone.kernel.runs.modes import Mode, read_mode_rows
+from ragstone.kernel.runs.summary import Calls, RunSummary
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+if not DATA.is_dir():
+    DATA = Path("/work/shared/data")
+ANSWERS, DRAWS, PLANTED, LABELS, QUEUES = 400, 50, 4, 60, 5
+NOTHING = (
+    "vague",
+    "too formal",
+    "badly ordered",
+)  # what a model says of an answer that nothing is wrong with
+CAUGHT, FALSE_ALARMS, CLEAN = 0.9, 0.06, 0.15
+REFUSALS = """The documents do not say.
+I do not know.
+I'm sorry, but I could not find that.
+There is no information about this in the passages.
+Unfortunately I can't help with that one.
+The provided context doesn't contain the answer.
+I was unable to find any mention of it.
+That is not covered here.
+Sorry, nothing in the sources tells.
+I cannot answer based on the given text.
+No lo sé.
+Lo siento, no encuentro esa información.
+Los documentos no lo dicen.
+Das steht nicht in den Dokumenten.
+Das weiß ich leider nicht.
+Dazu finde ich keine Angaben.
+Je ne sais pas.
+Les documents ne le disent pas.
+Je n'ai pas trouvé cette information.
+Non lo so.""".splitlines()
+LONGEST = 400  # characters of a sentence that is an answer
+SENTENCE = re.compile(r"[^.!?]+[.!?]")
+NUMBER = re.compile(r"\d+")
+
+
+class Planted(msgspec.Struct, frozen=True):
+    """A mode: the ids of its rows. what: how it was planted."""
+
+    what: str
+    ids: frozenset[str]
+
+
+class Draw(msgspec.Struct, frozen=True):
+    """A run: its answers, which of them a judge calls wrong, and what was planted."""
+
+    answers: list[Answer]
+    wrong: list[bool]
+    modes: list[Planted]
+
+
+def rows_of(pack: str, name: str) -> list[dict[str, Any]]:
+    with (DATA / pack / f"{name}.jsonl").open(encoding="utf-8") as lines:
+        return [msgspec.json.decode(line) for line in lines]
+
+
+@cache
+def pool() -> dict[str, list[Answer]]:
+    """Return right answers by pack. metadata: the document, and of xquad what is parallel."""
+    made: dict[str, list[Answer]] = {}
+    for pack in ("squad2", "agxqa", "clapnq", "xquad"):
+        documents = {row["id"]: str(row["text"]) for row in rows_of(pack, "documents")}
+        made[pack] = []
+        for row in rows_of(pack, "questions"):
+            reference, document = str(row.get("reference_answer") or ""), documents.get(row["document_id"])
+            if not reference or not document or (pack == "xquad" and row["lang"] not in ("en", "de", "es")):
+                continue
+            holding = (one[0].strip() for one in SENTENCE.finditer(document) if reference in one[0])
+            sentence = next(holding, reference)
+            is_long = zlib.crc32(str(row["id"]).encode()) % 2 and len(sentence) < LONGEST
+            made[pack].append(
+                Answer(
+                    question_id=f"{pack}:{row['id']}",
+                    system="rag",
+                    question=str(row["question"]),
+                    answer=sentence if is_long else reference,
+                    reference=reference,
+                    contexts=[Context(text=document, document_id=str(row["document_id"]))],
+                    metadata={"sentence": sentence, "same": row.get("parallel_id"), "lang": row["lang"]},
+                )
+            )
+    return made
+
+
+def _told(row: Answer, answer: str) -> Answer:
+    return msgspec.structs.replace(row, answer=answer)
+
+
+def _document(row: Answer) -> str:
+    return str(row.contexts[0].document_id) if row.contexts else ""
+
+
+def refused(row: Answer, rng: random.Random, _rows: Sequence[Answer]) -> Answer | None:
+    return _told(row, rng.choice(REFUSALS))
+
+
+def of_another(row: Answer, rng: random.Random, rows: Sequence[Answer]) -> Answer | None:
+    other = rng.choice(rows)
+    return _told(row, other.answer) if _document(other) != _document(row) else None
+
+
+def cut_off(row: Answer, rng: random.Random, _rows: Sequence[Answer]) -> Answer | None:
+    words = str((row.metadata or {})["sentence"]).split()
+    return _told(row, " ".join(words[: rng.randint(9, len(words) - 2)])) if len(words) > 12 else None
+
+
+def other_number(row: Answer, rng: random.Random, _rows: Sequence[Answer]) -> Answer | None:
+    numbers = [one for one in NUMBER.finditer(row.answer) if one[0] in str(row.reference)]
+    if not numbers:
+        return None
+    place = rng.choice(numbers)
+    changed = str(int(place[0]) + rng.choice([-7, -3, -2, -1, 1, 2, 3, 7, 10])).lstrip("-")
+    return _told(row, row.answer[: place.start()] + changed + row.answer[place.end() :])
+
+
+def without_contexts(row: Answer, rng: random.Random, rows: Sequence[Answer]) -> Answer | None:
+    return msgspec.structs.replace(row, contexts=[], answer=rng.choice(rows).answer)
+
+
+def other_language(row: Answer, rng: random.Random, _rows: Sequence[Answer]) -> Answer | None:
+    own = row.metadata or {}
+    others = [
+        other for other in parallel().get(own["same"], []) if (other.metadata or {})["lang"] != own["lang"]
+    ]
+    return _told(row, str((rng.choice(others).metadata or {})["sentence"])) if others else None
+
+
+@cache
+def parallel() -> dict[object, list[Answer]]:
+    """Return what xquad has in several languages: the id of a question -> its rows."""
+    by_id: dict[object, list[Answer]] = {}
+    for row in pool()["xquad"]:
+        by_id.setdefault((row.metadata or {})["same"], []).append(row)
+    return by_id
+
+
+WAYS: dict[str, Callable[[Answer, random.Random, Sequence[Answer]], Answer | None]] = {
+    "refusals": refused,
+    "another question's answer": of_another,
+    "cut off": cut_off,
+    "another number": other_number,
+    "without contexts": without_contexts,
+    "another language": other_language,
+}
+KIND = "a kind of question"
+
+
+def drawn(seed: int, n: int = ANSWERS, planted: int = PLANTED) -> Draw:
+    """Return a run with modes planted in it; planted=0: a clean one."""
+    rng = random.Random(seed)
+    packs = pool()
+    chosen = rng.sample([*WAYS, KIND], planted)
+    main = [*packs["squad2"], *packs["agxqa"], *packs["clapnq"]]
+    english = [row for row in packs["xquad"] if (row.metadata or {})["lang"] == "en"]
+    rows = rng.sample(main, n - n // 4) + rng.sample(english, n // 4)
+    rng.shuffle(rows)
+    at = {row.question_id: number for number, row in enumerate(rows)}
+    free, modes = set(at), []
+    for what in sorted(chosen, key=[KIND, *WAYS].index):
+        size = round(rng.uniform(0.03, 0.15) * n)
+        ids: list[str] = []
+        if what == KIND:
+            ids = _kind(rows, rng, n)
+        for number in rng.sample(range(n), n) if what != KIND else ():
+            row = rows[number]
+            changed = WAYS[what](row, rng, rows) if row.question_id in free else None
+            if changed is not None and len(ids) < size:
+                rows[number] = changed
+                ids.append(row.question_id)
+        free -= set(ids)
+        modes.append(Planted(what, frozenset(ids)))
+    bad = {name for mode in modes for name in mode.ids}
+    share = (CAUGHT, FALSE_ALARMS) if planted else (CLEAN, CLEAN)
+    wrong = [rng.random() < share[row.question_id not in bad] for row in rows]
+    return Draw([msgspec.structs.replace(row, metadata=None) for row in rows], wrong, modes)
+
+
+def _kind(rows: Sequence[Answer], rng: random.Random, n: int) -> list[str]:
+    """Return the ids of the questions that have a word, drawn from those that 3 to 15 % have."""
+    having: dict[str, list[str]] = {}
+    for row in rows:
+        for word in set((row.question or "").casefold().strip("?").split()):
+            having.setdefault(word, []).append(row.question_id)
+    fitting = sorted(word for word, ids in having.items() if 0.03 * n <= len(ids) <= 0.15 * n)
+    return having[rng.choice(fitting)]
+
+
+def named_in(draw: Draw, seed: int) -> list[SignsJudge]:
+    """Return the modes that are named in a run, as judges."""
+    clusters = [_document(row) or row.question_id for row in draw.answers]
+    found = propose_signs(draw.answers, draw.wrong, clusters, seed=seed)
+    return [
+        SignsJudge(
+            name="mode",
+            version=1,
+            inputs=["answer"],
+            scale=(0, 1),
+            source="",
+            signs=[one.sign],
+            unless=one.unless,
+        )
+        for one in found.signs
+    ]
+
+
+def holds(mode: Planted, rows: set[str], wrong: set[str]) -> bool:
+    """Return whether rows that are named are those that were planted."""
+    hits = rows & mode.ids
+    return 2 * len(hits) >= len(mode.ids) and 2 * len(hits & wrong) >= len(rows & wrong)
+
+
+def counted(draw: Draw, mode: Planted, judge: SignsJudge, seed: int) -> Mode:
+    """Return the counts of a mode after people have looked at 60 answers of its queue; they never err."""
+    keys = [(row.question_id, row.system) for row in draw.answers]
+    has_it = {key: judge.score(row) >= judge.threshold for key, row in zip(keys, draw.answers, strict=True)}
+    rows = ModeRows(keys=keys, has_it=has_it, wrong=dict(zip(keys, draw.wrong, strict=True)))
+    empty = Mode(name="mode", title="", question="", digest="q", judge_digest="j" * 8, kind="signs")
+    drawn_rows = draw_rows(rows, LABELS, seed)
+    labels = [
+        Label(
+            question_id=row.key[0],
+            system=row.key[1],
+            score=float(row.key[0] in mode.ids),
+            metadata={"inclusion": row.inclusion, "queue": queue_name(empty, drawn_rows), "policy": "q"},
+        )
+        for row in drawn_rows
+    ]
+    return with_counts(empty, rows, labels, seed=seed)
+
+
+class Reader:
+    """An endpoint that reads rows and errs: it misses a mistake, names another one, or invents a quote.
+
+    Of a wrong answer that was planted it names the mode in 80 % of cases, another mistake in 10 %, none in
+    10 %; of one that was not, something of three things that mean nothing. 15 % of its quotes are invented.
+    Asked whether an answer has a mode it errs in 10 % of those that have it and 5 % of the others; of what
+    means nothing it says yes in 20 %, whatever the answer.
+    """
+
+    def __init__(self, draw: Draw, seed: int) -> None:
+        self.of = {
+            row.question: mode.what
+            for mode in draw.modes
+            for row in draw.answers
+            if row.question_id in mode.ids
+        }
+        self.seed = seed
+
+    def chance(self, *about: object) -> float:
+        return random.Random(f"{self.seed} {about}").random()
+
+    def __call__(self, body: Body) -> str:
+        prompt = prompt_of(body)
+        reply: dict[str, object] = {"nonce": re.findall(r'The code is "(\w+)"', prompt)[-1]}
+        if "You read answers" in prompt:
+            texts = [(n, fenced(f"row_{n}", prompt)) for n in range(1, 6)]
+            rows = (self.remark(n, text) for n, text in texts if text)
+            return json.dumps(reply | {"rows": [row for row in rows if row]})
+        if "Group those" in prompt:
+            groups: dict[str, list[int]] = {}
+            for number, what in re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.MULTILINE):
+                groups.setdefault(what, []).append(int(number))
+            most = sorted(groups, key=lambda what: -len(groups[what]))[:8]
+            named = [{"name": what, "statement": f"It is: {what}.", "notes": groups[what]} for what in most]
+            return json.dumps(reply | {"groups": named})
+        what, question = re.findall(r"It is: (.+)\.", prompt)[0], fenced("question", prompt)
+        has_it = self.of.get(question) == what
+        rate = 0.2 if what in NOTHING else 0.9 if has_it else 0.05
+        verdict = self.chance("asked", what, question, fenced("answer", prompt)) < rate
+        return json.dumps(reply | {"reason": "as read", "verdict": verdict})
+
+    def remark(self, number: int, text: str) -> dict[str, object] | None:
+        question = next(iter(re.findall(r"^question: (.*)$", text, re.MULTILINE)), "")
+        answer = next(iter(re.findall(r"^answer: (.*)$", text, re.MULTILINE)), "")
+        chance, what = self.chance("read", question), self.of.get(question)
+        others = [name for name in [*WAYS, KIND] if name != what]
+        if what is not None and chance > 0.8:
+            what = others[int(1000 * chance) % len(others)] if chance > 0.9 else None
+        elif what is None:
+            what = NOTHING[int(1000 * chance) % len(NOTHING)]
+        quote = "invented words" if self.chance("quote", question) < 0.15 else answer[:40]
+        return {"row": number, "what": what, "quote": quote} if what else None
+
+
+def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> tuple[list[set[str]], list[str]]:
+    """Return the rows of each mode that a model named through the door, and the rows that are wrong."""
+    fake.script = Reader(draw, seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run = folder / "run"
+        judgements = [
+            Judgement(
+                question_id=row.question_id,
+                system=row.system,
+                judge="planted",
+                metric="correctness",
+                status="scored",
+                score=float(not bad),
+                scale=(0, 1),
+                model=NO_MODEL,
+                prompt_version=1,
+            )
+            for row, bad in zip(draw.answers, draw.wrong, strict=True)
+        ]
+        write_run(run, judgements, said=draw.answers)
+        metrics = summarise(judgements)
+        (run / "summary.json").write_bytes(
+            msgspec.json.encode(
+                RunSummary(
+                    name="run",
+                    version="0",
+                    models={},
+                    counts={},
+                    retrieval=[],
+                    metrics=metrics,
+                    cards=[],
+                    calls=Calls(),
+                    notes=[],
+                )
+            )
+        )
+        settings = fake.settings(root=folder)
+        summary = ragstone.modes(run, model=fake.model, settings=settings)
+        rows = read_mode_rows(run)
+        asked = [mode.name for mode in summary.modes if mode.kind == "boolean"]
+        return [{key[0] for key, has_it in rows[name].items() if has_it} for name in asked], asked
+
+
+def by_signs(n: int) -> None:
+    found: Counter[str] = Counter()
+    planted: Counter[str] = Counter()
+    spare = 0
+    inside: list[bool] = []
+    widths: list[float] = []
+    start = time.perf_counter()
+    for seed in range(n):
+        draw = drawn(seed)
+        wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
+        judges = named_in(draw, seed)
+        held = [
+            {row.question_id for row in draw.answers if judge.score(row) >= judge.threshold}
+            for judge in judges
+        ]
+        for mode in draw.modes:
+            at = next((at for at, rows in enumerate(held) if holds(mode, rows, wrong)), None)
+            planted[mode.what] += 1
+            found[mode.what] += at is not None
+            truth = len(mode.ids) / len(draw.answers)
+            for queue in range(QUEUES if at is not None else 0):
+                share = counted(draw, mode, judges[at or 0], 1000 * seed + queue).prevalence
+                assert share is not None
+                inside.append(share.low - 1e-9 <= truth <= share.high + 1e-9)
+                widths.append(share.high - share.low)
+            if "-v" in sys.argv and at is None:
+                print("missed", seed, mode.what, len(mode.ids), [judge.signs[0].clause for judge in judges])
+        spare += sum(not any(holds(mode, rows, wrong) for mode in draw.modes) for rows in held)
+    print(f"{'planted':28} found of  ({(time.perf_counter() - start) / n:.2f} s a draw)")
+    for what in planted:
+        print(f"{what:28} {found[what]:5} {planted[what]:3}")
+    rate = found.total() / planted.total()
+    print(f"all {found.total()} of {planted.total()}: {rate:.1%}; named besides: {spare / n:.2f} a draw")
+    print(
+        f"stated prevalence holds the truth in {sum(inside) / len(inside):.1%} of {len(inside)} queues of "
+        f"{LABELS}; mean width {100 * sum(widths) / len(widths):.1f} points"
+    )
+    clean = sum(bool(named_in(drawn(seed, planted=0), seed)) for seed in range(1000, 1000 + 2 * n))
+    print(f"clean runs that name a mode: {clean} of {2 * n}")
+
+
+def by_model(n: int) -> None:
+    found = planted = clean = 0
+    with serving() as fake:
+        for seed in range(n):
+            draw = drawn(seed)
+            wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
+            held, _ = read_by_model(draw, seed, fake)
+            planted += len(draw.modes)
+            found += sum(any(holds(mode, rows, wrong) for rows in held) for mode in draw.modes)
+            clean += bool(read_by_model(drawn(1000 + seed, planted=0), seed, fake)[0])
+    print(
+        f"a model that errs: found {found} of {planted}: {found / planted:.1%}; "
+        f"clean runs that name a mode: {clean} of {n}"
+    )
+
+
+def main() -> None:
+    given = [int(text) for text in sys.argv[1:] if text.isdigit()]
+    n_signs, n_model = (*given, *(DRAWS, DRAWS)[len(given) :])
+    if n_signs:
+        by_signs(n_signs)
+    if n_model:
+        by_model(n_model)
+
+
+if __name__ == "__main__":
+    main()

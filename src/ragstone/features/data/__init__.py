@@ -1,0 +1,1 @@
+"""Two versions of an evaluation set -> what differs, and which figures still compare."""

@@ -1,0 +1,5 @@
+"""Wrong answers -> named failure modes, and how many answers have each."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,127 @@
+"""Mode files: judges in the folder `modes`, read, named and written."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.judging import Judge, load_judge
+from ragstone.kernel.judging.signs import Sign
+from ragstone.kernel.persistence.journal import replace_whole
+from ragstone.kernel.runs.modes import ModeEvidence, mode_files
+
+LONGEST_NAME = 60
+SHOWN_EVIDENCE = 5  # rows that the head of a file quotes
+LONGEST_QUOTE = 160
+
+
+def read_mode_judges(folder: Path) -> list[Judge]:
+    """Return the judges of the mode files of a folder, by the names of the files.
+
+    Raises ConfigError for a file that is no judge, one whose name is not the mode's, and one that cannot say
+    whether a row has a mode: its highest score would be the good one.
+    """
+    judges = []
+    for path in mode_files(folder):
+        judge = load_judge(path)
+        if judge.name != path.stem:
+            raise ConfigError(
+                f"{path}: the file has name = {judge.name!r}. A mode's file is called like the mode: rename "
+                "one of the two."
+            )
+        if judge.best != "lowest" or judge.compares_two:
+            raise ConfigError(
+                f"{path}: a mode is a judge of one answer whose high score means that the answer has it. "
+                'Write best = "lowest".'
+            )
+        judges.append(judge)
+    return judges
+
+
+def mode_name(title: str, taken: Collection[str]) -> str:
+    """Return a title as the name of a mode that is not taken yet: lower-case ASCII letters, digits and _."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    name = name if name[:1].isalpha() else f"mode_{name}".rstrip("_")
+    name = name[:LONGEST_NAME].rstrip("_")
+    return next(
+        one for n in range(1, len(taken) + 2) if (one := name if n == 1 else f"{name}_{n}") not in taken
+    )
+
+
+def signs_file(
+    name: str,
+    question: str,
+    signs: Sequence[Sign],
+    unless: Sequence[Sign],
+    inputs: Sequence[str],
+    source: str,
+) -> str:
+    """Return the text of a mode's file that finds it by signs."""
+    head = _head(name, "signs", inputs, question, source)
+    tables = [
+        f"\n[[{table}]]\n" + "".join(f"{key} = {_value(value)}\n" for key, value in _keys(sign).items())
+        for table, some in (("signs", signs), ("unless", unless))
+        for sign in some
+    ]
+    return head + "".join(tables)
+
+
+def asked_file(name: str, question: str, inputs: Sequence[str], source: str) -> str:
+    """Return the text of a mode's file that asks a model its question."""
+    shown = {"question": "the question {question}", "contexts": "the passages {contexts}"}
+    shown["reference"] = "the right answer {reference}"
+    beside = [shown[key] for key in inputs if key in shown]
+    given = f", given {' and '.join(beside)}" if beside else ""
+    plain = question.replace("{", "(").replace("}", ")")
+    prompt = (
+        f"You check one thing about the answer {{answer}}{given}.\n\n{plain}\n\nThe verdict is true if this "
+        "holds of the answer, and false if it does not, or if the answer is right."
+    )
+    return _head(name, "boolean", inputs, question, source) + f"max_tokens = 200\nprompt = {_value(prompt)}\n"
+
+
+def write_mode(folder: Path, name: str, text: str, evidence: Sequence[ModeEvidence]) -> Path:
+    """Write a mode's file, with rows that show it as comments; return its path. It must not be there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.toml"
+    quotes = [
+        f"# {_line(one.question_id)} ({_line(one.system)}), {one.part}: {_line(one.quote)}\n"
+        for one in evidence[:SHOWN_EVIDENCE]
+    ]
+    replace_whole(path, ("".join(quotes) + text).encode())
+    return path
+
+
+def _line(text: str) -> str:
+    """Return a text as it may be in a comment: on one line, without control characters."""
+    plain = "".join(sign if unicodedata.category(sign)[0] != "C" else " " for sign in text)
+    return " ".join(plain.split())[:LONGEST_QUOTE]
+
+
+def _head(name: str, kind: str, inputs: Sequence[str], question: str, source: str) -> str:
+    keys: Mapping[str, object] = {
+        "name": name,
+        "version": 1,
+        "kind": kind,
+        "inputs": list(inputs),
+        "scale": [0, 1],
+        "best": "lowest",
+        "description": question,
+        "source": source,
+    }
+    return "".join(f"{key} = {_value(value)}\n" for key, value in keys.items())
+
+
+def _keys(sign: Sign) -> dict[str, object]:
+    keys = {name: getattr(sign, name) for name in sign.__struct_fields__}
+    if not sign.words:
+        del keys["of"]
+    return {name: value for name, value in keys.items() if value not in (None, [])}
+
+
+def _value(value: object) -> str:
+    """Return a value as TOML: of texts, lists and numbers that is JSON, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,76 @@
+"""Modes say no more than their counts bear: random counts, recomputed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.sentences import said
+
+from ragstone.features.modes.words import mode_line, modes_blocks, notes
+from ragstone.kernel.document.blocks import Paragraph
+from ragstone.kernel.runs.modes import Mode, ModeShare, ModesProposal, ModesSummary
+
+few = st.integers(0, 30)
+CHECKED = {"mode-checked", "mode-checked-without-its-judge"}
+
+
+def mode_of(n_asked: int, n_yes: int, n_labelled: int, n_looked_at: int, *, checked: bool) -> Mode:
+    share = ModeShare(value=0.07, low=0.04, high=0.11, n=n_labelled) if checked else None
+    return Mode(
+        name="refusals",
+        title="refusals",
+        question="",
+        digest="d",
+        judge_digest="j",
+        kind="signs",
+        n_asked=n_asked,
+        n_yes=n_yes,
+        n_labelled=n_labelled,
+        n_looked_at=n_looked_at,
+        n_true=n_looked_at // 2,
+        prevalence=share,
+    )
+
+
+@given(few, few, few, few, st.booleans())
+def test_a_mode_is_called_checked_only_where_labels_say_how_many_have_it(
+    asked, yes, labelled, looked, checked
+):
+    line = mode_line(mode_of(asked, min(yes, asked), labelled, min(looked, labelled), checked=checked))
+    codes = said(line.removeprefix("refusals: "))
+    assert bool(CHECKED.intersection(codes)) is checked
+    assert len(codes) == 1  # one sentence on each mode
+    if "mode-not-checked" in codes:
+        assert asked
+        assert not checked
+
+
+def test_the_share_of_answers_is_in_the_words_of_the_issue():
+    line = mode_line(mode_of(100, 30, 60, 20, checked=True))
+    assert line == "refusals: 7.0 % of answers (4.0 to 11 %); 10 of 20 looked at are true."
+
+
+@given(few, few, few, st.booleans(), few, few)
+def test_why_no_mode_is_named_is_said_only_where_it_is_so(wrong, right, tested, proposed, named, left_out):
+    summary = ModesSummary(
+        name="r",
+        version="0",
+        judge="correctness",
+        metric="correctness",
+        model="m",
+        n_answers=wrong + right,
+        n_wrong=wrong,
+        n_left_out=left_out,
+        modes=[],
+        made_from={},
+        proposal=ModesProposal(n_tested=tested, n_named=min(named, tested)) if proposed else None,
+    )
+    text = " ".join(block.words for block in modes_blocks(summary) if isinstance(block, Paragraph))
+    codes = said(f"{text} {' '.join(notes(summary))}")
+    assert ("modes-none-wrong" in codes) is (wrong == 0)
+    assert ("modes-all-wrong" in codes) is (wrong > 0 and right == 0)
+    both = wrong > 0 and right > 0 and proposed
+    assert ("modes-none-confirmed" in codes) is (both and tested > 0 and min(named, tested) == 0)
+    assert ("modes-no-candidate" in codes) is (both and tested == 0)
+    no_mode = {"modes-none-wrong", "modes-all-wrong", "modes-none-confirmed", "modes-no-candidate"}
+    assert ("modes-wrong" in codes) is not bool(no_mode.intersection(codes))
+    assert ("modes-few-wrong" in codes) is (both and wrong < 20)
+    assert ("modes-left-out" in codes) is (left_out > 0)
