@@ -32,7 +32,7 @@ def load_vectors(path: Path, keys: Sequence[bytes], *, half: bool = False) -> di
             rows = database.execute(query, some)
             vectors |= {key: np.frombuffer(vector, dtype=HALF if half else WHOLE) for key, vector in rows}
     if half:
-        vectors = {key: widened(vector[np.newaxis])[0] for key, vector in vectors.items()}
+        vectors = {key: widened(vector[np.newaxis].astype(np.float16))[0] for key, vector in vectors.items()}
     return vectors
 
 
