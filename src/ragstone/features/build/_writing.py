@@ -61,7 +61,7 @@ LINKED = {
     2: (
         "Questions that take both passages, one after the other. Both speak of <link 1>. Ask for something "
         "that only <passage 2> tells of it. Do not name it: describe it by what only <passage 1> tells of "
-        "it, so that one has to read <passage 1> to know which one is meant. One question, not two joined by "
+        "it, so that one has to read <passage 1> to know which one it is. One question, not two joined by "
         '"and". The answer is a few words of <passage 2>.'
     ),
     3: (
