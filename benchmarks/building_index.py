@@ -143,7 +143,7 @@ def pack_of(pack: str, lang: str, asked_in: str) -> tuple[list[Row], list[tuple[
 
 def of_8_bits(passages: Vectors) -> Vectors:
     """Return the vectors with each number rounded to one of 255 steps of the vector's largest."""
-    steps = np.abs(passages).max(axis=1, keepdims=True) / 127
+    steps = np.maximum(np.abs(passages).max(axis=1, keepdims=True), 1e-9) / 127
     near: Vectors = np.rint(passages / steps) * steps
     return near
 
