@@ -50,8 +50,7 @@ def modes(
     Examples:
 
     - `ragstone modes runs/mine`
-    - `ragstone modes runs/mine --queue refusals -n 60`
-    - `ragstone modes runs/mine to-label.jsonl`
+    - `ragstone modes runs/mine labels.jsonl`
     - `ragstone modes runs/mine --propose --model openai/gpt-4o-mini --budget 2usd`
     """
     from ragstone.features.modes.finding import forecast_modes
