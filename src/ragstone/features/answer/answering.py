@@ -212,8 +212,8 @@ def answer(
     answers follow the first, with the system `NAME@repeat=2` and so on. budget: e.g. `100calls` or `2usd`;
     deadline: e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed.
     batch: by the provider's batch API, cheaper, in hours. Answers of other applications that come from the
-    ledger are warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
-    key, unknown model, nobody there).
+    ledger are warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can
+    succeed (no key, unknown model, nobody there).
     """
     check_lists({Ranking: rankings, Chunk: chunks, Document: documents})
     rows_asked = parse_questions(questions, columns)
