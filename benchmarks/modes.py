@@ -39,7 +39,7 @@ from tests.support.scripts import Body, fenced, prompt_of
 
 import ragstone
 from ragstone.features.modes._counting import ModeRows, draw_rows, queue_name, with_counts
-from ragstone.features.modes._proposing import propose_signs
+from ragstone.features.modes.proposing import propose_signs
 from ragstone.kernel.judging import summarise
 from ragstone.kernel.judging.signs import SignsJudge
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Label

@@ -21,7 +21,7 @@ from ragstone.features.simulate._traits import OF_A_TURN, kinds_of, spelling_of,
 from ragstone.features.simulate.distil import _swapped_p
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.records import Document, Question
-from ragstone.kernel.statistics import wilson_interval
+from ragstone.kernel.statistics import Floats, wilson_interval
 
 TYPED = Path(__file__).parent / "question_types.jsonl"
 WORDS = [
@@ -66,7 +66,8 @@ def corpus(
 
     A sentence holds a link; every document has a name of its own as well, and one that half of them have.
     """
-    usual, documents, chains = name(rng), [], set()
+    usual, documents = name(rng), list[Document]()
+    chains = set[frozenset[str]]()
 
     def document(links: list[str]) -> str:
         lines = [
@@ -191,7 +192,10 @@ def agreement(kinds: list[int], found: list[int]) -> float:
     """Return the adjusted Rand index (Hubert and Arabie 1985)."""
     table = np.zeros((max(kinds) + 1, max(found) + 1))
     np.add.at(table, (kinds, found), 1)
-    pairs = lambda counts: float((counts * (counts - 1) / 2).sum())  # noqa: E731
+
+    def pairs(counts: Floats) -> float:
+        return float((counts * (counts - 1) / 2).sum())
+
     both, first, second = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
     chance = first * second / pairs(np.array([float(len(kinds))]))
     return (both - chance) / ((first + second) / 2 - chance) if (first + second) / 2 != chance else 1.0
@@ -231,7 +235,8 @@ def personas(draws: int) -> Iterator[str]:
                 for kind, n in ((mine, 12), (plain, 12), (0, 40))
             ]
             sd = np.maximum(np.vstack(sides).std(axis=0), 0.05)
-            n_closer += _swapped_p(*(side / sd for side in sides), rng) <= 0.05
+            mine_, plain_, users = (side / sd for side in sides)
+            n_closer += _swapped_p(mine_, plain_, users, rng) <= 0.05
         yield f"| {what}: said to be closer | {share(n_closer, 4 * draws)} |"
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.support.moded_run import planted_answers
 
-from ragstone.features.modes import _proposing
-from ragstone.features.modes._proposing import fisher_p, propose_signs
+from ragstone.features.modes import proposing
+from ragstone.features.modes.proposing import fisher_p, propose_signs
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_mode_that_is_one_document_is_not_named():
 
 
 def test_of_many_answers_a_sample_is_read(monkeypatch):
-    monkeypatch.setattr(_proposing, "MOST_READ", 150)
+    monkeypatch.setattr(proposing, "MOST_READ", 150)
     rows = planted_answers() * 3
     found = propose_signs(rows, ["sorry" in row.answer for row in rows], [f"{at}" for at in range(len(rows))])
     assert (found.n_read, found.signs[0].sign.measure) == (150, "refuses")

@@ -1,5 +1,6 @@
 """Modes say no more than their counts bear: random counts, recomputed."""
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.sentences import said
@@ -74,3 +75,35 @@ def test_why_no_mode_is_named_is_said_only_where_it_is_so(wrong, right, tested, 
     assert ("modes-wrong" in codes) is not bool(no_mode.intersection(codes))
     assert ("modes-few-wrong" in codes) is (both and wrong < 20)
     assert ("modes-left-out" in codes) is (left_out > 0)
+
+
+def summary_of(**more) -> ModesSummary:
+    numbers = {"n_answers": 400, "n_wrong": 60, "n_left_out": 0, "modes": []} | more
+    return ModesSummary(
+        name="r", version="0", judge="correctness", metric="correctness", model="m", made_from={}, **numbers
+    )
+
+
+def test_the_sentences_on_modes_and_runs(says):
+    for mode in (
+        mode_of(100, 30, 60, 20, checked=True),
+        mode_of(100, 0, 60, 0, checked=True),
+        mode_of(100, 30, 20, 20, checked=False),
+        mode_of(0, 0, 0, 0, checked=False),
+        mode_of(100, 30, 0, 0, checked=False),
+    ):
+        says(mode_line(mode))
+    other = msgspec.structs.replace(mode_of(100, 30, 0, 0, checked=False), n_other_labels=3)
+    for summary in (
+        summary_of(modes=[other], n_uncovered=4),
+        summary_of(n_left_out=2),
+        summary_of(proposal=ModesProposal(n_tested=4, n_read=100)),
+        summary_of(
+            proposal=ModesProposal(n_read=400, model="m", n_quotes=9, n_held=5, n_dropped=1, n_failed=2)
+        ),
+        summary_of(n_wrong=9, proposal=ModesProposal(n_read=400, n_of_people=2)),
+        summary_of(n_wrong=0),
+        summary_of(n_answers=60),
+    ):
+        first = [block.words for block in modes_blocks(summary) if isinstance(block, Paragraph)]
+        says(" ".join([*first, *notes(summary)]))

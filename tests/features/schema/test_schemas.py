@@ -129,6 +129,7 @@ RUN_ELSEWHERE = {
     "data diff": "data/test_diffing.py",
     "doctor": "doctor/test_command.py",
     "import": "import_/test_command.py",
+    "modes": "modes/test_command.py",
     "judges develop": "improve/test_develop_command.py",
     "judges fit": "improve/test_fit_command.py",
     "judges learn": "improve/test_learn_command.py",

@@ -1,8 +1,11 @@
 import string
 
 import pytest
+from tests.support.farm import FARM
 
-from ragstone_assistant.languages import SPOKEN, language, phrase
+from ragstone_assistant._domain import Domain, DomainTexts
+from ragstone_assistant.languages import LANGUAGES, SPOKEN, language, phrase
+from ragstone_assistant.planning.slots import courtesy_in
 
 
 def places(template: str) -> set[str]:
@@ -28,6 +31,28 @@ def test_arabic_alone_runs_from_right_to_left():
 
 def test_it_speaks_more_than_twelve_languages():
     assert len(SPOKEN) == len(set(SPOKEN)) > 12
+
+
+@pytest.mark.parametrize(
+    ("text", "courtesy"),
+    [
+        ("Guten Tag!", ("greeting", "de")),
+        ("Muito obrigado pela ajuda", ("thanks", "pt")),
+        ("Спасибо большое!", ("thanks", "ru")),
+        ("你好", ("greeting", "zh")),
+        ("Teşekkür ederim", ("thanks", "tr")),
+        ("Guten Tag, wann säe ich Mais?", None),
+    ],
+)
+def test_greetings_and_thanks_are_heard_in_further_languages(text, courtesy):
+    assert courtesy_in(text, "en", Domain()) == courtesy
+
+
+def test_what_the_assistant_is_about_is_said_in_a_language_that_the_domain_has_no_texts_of():
+    assert FARM.scope("de") == phrase("default_scope", "de")
+    own = Domain(texts=dict.fromkeys(LANGUAGES, DomainTexts(scope="Bewässerung")))
+    assert own.scope("de") == "Bewässerung"
+    assert Domain().scope("de") == phrase("default_scope", "de")
 
 
 def test_a_phrase_is_filled_in():

@@ -210,10 +210,10 @@ def answer(
     are cut as `[chunk]` says and searched. model, prompt: in place of those in `settings` (default:
     ragstone.toml). repeats: how often each question is answered, in place of that in `settings`; the further
     answers follow the first, with the system `NAME@repeat=2` and so on. budget: e.g. `100calls` or `2usd`;
-    deadline: e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed. batch: by
-    the provider's batch API, cheaper, in hours. Answers of other applications that come from the ledger are
-    warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can succeed (no
-    key, unknown model, nobody there).
+    deadline: e.g. `30m`; what they cut off has an `error`, as has a question at which the application failed.
+    batch: by the provider's batch API, cheaper, in hours. Answers of other applications that come from the
+    ledger are warned about (logging). Raises ConfigError for an unknown system, ModelError when no call can
+    succeed (no key, unknown model, nobody there).
     """
     check_lists({Ranking: rankings, Chunk: chunks, Document: documents})
     rows_asked = parse_questions(questions, columns)

@@ -26,9 +26,9 @@ OF_CAUSES: tuple[tuple[SystemChange, Component], ...] = (
 class PricingSample(msgspec.Struct, frozen=True, kw_only=True):
     """What a system's questions were answered again with, by change, and the points that these measure.
 
-    points: those of `named` that are answerable and whose documents the run holds; without any, those with contexts.
-    named: all questions that name documents and whose evidence is not stale. retrieved: question id -> the contexts of its answer, where it
-    carries some or says that it has none.
+    points: those of `named` that are answerable and whose documents the run holds; without any, those with
+    contexts. named: all questions that name documents and whose evidence is not stale. retrieved: question id
+    -> the contexts of its answer, where it carries some or says that it has none.
     """
 
     points: Sequence[CountedPoint]

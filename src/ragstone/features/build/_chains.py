@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import permutations
 
 import msgspec
@@ -64,11 +64,12 @@ def chain_passages(passages: Sequence[SourcePassage], hops: int, n: int, rng: Ge
         for at in order:
             if len(chains) >= n:
                 return list(chains.values())
-            path = _path([at], [], hops, linked, passages, lambda other, most=most: used[other] < most)
-            numbers = frozenset(path[0]) if path else frozenset()
-            if path and used[at] < most and numbers not in chains:
-                chains[numbers] = Chain(
-                    passages=tuple(passages[number] for number in path[0]), links=tuple(path[1])
+            full = {number for number, times in used.items() if times >= most}
+            path = None if at in full else _path([at], [], hops, linked, passages, full=full, known=chains)
+            if path:
+                numbers, links = path
+                chains[frozenset(numbers)] = Chain(
+                    passages=tuple(passages[number] for number in numbers), links=tuple(links)
                 )
                 used.update(numbers)
     return list(chains.values())
@@ -104,21 +105,28 @@ def _path(
     hops: int,
     linked: "_Links",
     passages: Sequence[SourcePassage],
-    is_free: Callable[[int], bool],
+    *,
+    full: Container[int],
+    known: Container[frozenset[int]],
 ) -> tuple[list[int], list[str]] | None:
-    """Return the passages and links of a chain that goes on from these, None where none does."""
+    """Return the passages and links of a chain that goes on from these, None where none does.
+
+    full: passages that may not be part of it. known: chains that are there already.
+    """
     if len(numbers) == hops:
-        return numbers, links
+        return None if frozenset(numbers) in known else (numbers, links)
     documents = {passages[number].document_id for number in numbers}
     for link in linked.of[numbers[-1]]:
         other = passages[link.to]
         fits = (
-            is_free(link.to)
+            link.to not in full
             and other.document_id not in documents
             and not any(link.folded in linked.terms[number] for number in numbers[:-1])
             and are_related(passages[numbers[-1]], other)
         )
-        path = fits and _path([*numbers, link.to], [*links, link.name], hops, linked, passages, is_free)
+        if not fits:
+            continue
+        path = _path([*numbers, link.to], [*links, link.name], hops, linked, passages, full=full, known=known)
         if path:
             return path
     return None

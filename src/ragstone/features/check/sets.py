@@ -19,7 +19,7 @@ from ragstone.kernel.dataset.split import documents_of
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.records import Question, references
-from ragstone.kernel.statistics import Estimate, mean_estimates
+from ragstone.kernel.statistics import Estimate, Floats, mean_estimates
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.names import LOG_NAMES
 
@@ -227,8 +227,8 @@ def _shares(
     shown = [kind for kind in TYPES if kind in kinds or any(other == kind for other, _ in asked)]
     if not kinds:
         return []
-    mine = {kind: np.array([float(each == kind) for each in kinds]) for kind in shown}
-    theirs = {kind: np.array([float(each == kind) for each, _ in asked]) for kind in shown}
+    mine: dict[str, Floats] = {kind: np.array([float(each == kind) for each in kinds]) for kind in shown}
+    theirs: dict[str, Floats] = {kind: np.array([float(each == kind) for each, _ in asked]) for kind in shown}
     threads = [thread for _, thread in asked]
     level = 1 - (1 - LEVEL) / len(shown)
     whole, strict = (

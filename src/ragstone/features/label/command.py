@@ -204,7 +204,7 @@ def _chosen(
 
 def _kept(instructions: Path) -> str:
     """Keep a text with the project's policies; return its digest. Raises DataError."""
-    from ragstone.features.label._policies import keep_policy, tidied
+    from ragstone.features.label.labelling import keep_instructions
     from ragstone.kernel.config import load_settings
     from ragstone.kernel.errors import DataError
 
@@ -212,8 +212,7 @@ def _kept(instructions: Path) -> str:
         text = instructions.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as mistake:
         raise DataError(f"{instructions}: cannot be read as text ({mistake}). Give a UTF-8 file.") from None
-    settings = load_settings()
-    return keep_policy(settings.path(settings.workbench.store) / "policies", tidied(text))
+    return keep_instructions(load_settings(), text)
 
 
 def _under(rows: "list[ToLabel]", policy: str | None) -> "list[ToLabel]":

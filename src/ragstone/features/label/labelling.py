@@ -17,6 +17,8 @@ from ragstone.features.label._choosing import (
     choose_left,
 )
 from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
+from ragstone.features.label._policies import keep_policy, tidied
+from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError, checks_arguments, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
 from ragstone.kernel.runs.joined import FinishedRun
@@ -44,6 +46,11 @@ class ToLabel(Row, frozen=True, kw_only=True):
     run: str | None = None
     again: bool | None = None
     chosen: str | None = None
+
+
+def keep_instructions(settings: Settings, text: str) -> str:
+    """Keep a text that annotators are shown with the project's policies; return its digest."""
+    return keep_policy(settings.path(settings.workbench.store) / "policies", tidied(text))
 
 
 @takes_rows(judgements=Judgement, labels=Label, answers=Answer)

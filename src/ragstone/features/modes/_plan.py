@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.modes._files import read_mode_judges
+from ragstone.features.modes.files import read_mode_judges
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge, question_clusters

@@ -30,6 +30,8 @@ def _of_mode(mode: Mode) -> dict[str, str]:
     }
 
 
+# A text on several modes says several of these, so none is forbidden beside another: of one mode, their
+# conditions exclude each other.
 MODE_NEEDS = {
     "share": "share of the run's answers that have the mode, by labels weighed by their chances",
     "range": "its 95 % interval",
@@ -55,7 +57,6 @@ CHECKED = Sentence[Mode](
     holds=lambda mode: mode.checked and mode.n_looked_at > 0,
     needs=_needs("share", "range", "true", "looked", "are"),
     fills=_of_mode,
-    never_beside=("mode-not-checked", "mode-not-asked"),
 )
 CHECKED_BLIND = Sentence[Mode](
     code="mode-checked-without-its-judge",
@@ -65,7 +66,6 @@ CHECKED_BLIND = Sentence[Mode](
     holds=lambda mode: mode.checked and mode.n_looked_at == 0,
     needs=_needs("share", "range", "labels"),
     fills=_of_mode,
-    never_beside=("mode-checked", "mode-not-checked", "mode-not-asked"),
 )
 PARTLY = Sentence[Mode](
     code="mode-partly-checked",
@@ -75,14 +75,12 @@ PARTLY = Sentence[Mode](
     holds=lambda mode: not mode.checked and mode.n_looked_at > 0,
     needs=_needs("true", "looked", "are"),
     fills=_of_mode,
-    never_beside=("mode-checked", "mode-checked-without-its-judge"),
 )
 NOT_ASKED = Sentence[Mode](
     code="mode-not-asked",
     text="not checked, and not asked: its question needs a model (--model) or people (--queue).",
     when="its judge scored no answer, and no label says how many answers have it",
     holds=lambda mode: not mode.checked and not mode.n_asked,
-    never_beside=("mode-checked", "mode-checked-without-its-judge", "mode-not-checked"),
 )
 NOT_CHECKED = Sentence[Mode](
     code="mode-not-checked",
@@ -91,7 +89,6 @@ NOT_CHECKED = Sentence[Mode](
     holds=lambda mode: not mode.checked and mode.n_asked > 0 and mode.n_looked_at == 0,
     needs=_needs("yes", "asked", "wrong"),
     fills=_of_mode,
-    never_beside=("mode-checked", "mode-checked-without-its-judge", "mode-not-asked"),
 )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ragstone.features.label import ToLabel, keep_policy
+from ragstone.features.label import ToLabel, keep_instructions
 from ragstone.features.modes._counting import (
     Key,
     ModeRows,
@@ -19,11 +19,11 @@ from ragstone.features.modes._counting import (
     queue_name,
     with_counts,
 )
-from ragstone.features.modes._files import asked_file, mode_name, signs_file, write_mode
 from ragstone.features.modes._people import noted_modes
 from ragstone.features.modes._plan import ModesPlan, plan_modes
-from ragstone.features.modes._proposing import ALPHA, FEWEST, fisher_p, propose_signs
 from ragstone.features.modes._reading import MOST_MODES, ReadMode, ReadModes, WrongRow, read_modes_of
+from ragstone.features.modes.files import asked_file, mode_name, signs_file, write_mode
+from ragstone.features.modes.proposing import ALPHA, FEWEST, fisher_p, propose_signs
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.engine.local import run_sync
@@ -160,7 +160,7 @@ def modes_to_label(
     rows = _mode_rows(plan, [row for row in _kept_judgements(folder) if row.judge == mode])
     drawn = draw_rows(rows, n, seed)
     queue, texts = queue_name(found, drawn), {(row.question_id, row.system): row for row in plan.answers}
-    policy = keep_policy(chosen.path(chosen.workbench.store) / "policies", found.question)
+    policy = keep_instructions(chosen, found.question)
     return [
         ToLabel(
             question_id=row.key[0],

@@ -23,7 +23,7 @@ Count = Annotated[
 def simulate(
     log: Log,
     *,
-    output: Output = Path("personas.toml"),
+    output: Output = Path("users.toml"),
     count: Count = None,
     model: Model = None,
     seed: Seed = 0,
@@ -33,7 +33,7 @@ def simulate(
 
     Examples:
 
-    - `ragstone simulate log.jsonl -o personas.toml`
+    - `ragstone simulate log.jsonl -o users.toml`
     - `ragstone simulate log.jsonl --model openai/gpt-4o-mini`
     """
     from ragstone.features.simulate.distil import distil_in_session, forecast_distilling, write_personas
@@ -45,9 +45,7 @@ def simulate(
     keep_sources([output], log)
     check_place(output, asking.force)
     if model is not None:
-        asking.tell_forecast(
-            lambda: forecast_distilling(log, settings, count=count, model=model, seed=seed), output
-        )
+        asking.tell_forecast(lambda: forecast_distilling(log, settings, count=count, model=model, seed=seed))
     distilled = distil_in_session(log, settings, asking.session, count=count, model=model, seed=seed)
     write_personas(distilled, output, force=asking.force)
     show_found(distilled, lambda: personas_document(distilled), json=asking.json, whole=asking.whole)

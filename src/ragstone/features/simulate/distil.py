@@ -335,9 +335,9 @@ def _likeness(
 ) -> PersonaLikeness | None:
     """Return how alike a persona is, p not yet corrected; None with fewer than half of the openings."""
     pairs = [
-        (mine, plain)
+        (styled, unstyled)
         for n in range(OPENINGS)
-        if (mine := spoken[at, n, False]) is not None and (plain := spoken[at, n, True]) is not None
+        if (styled := spoken[at, n, False]) is not None and (unstyled := spoken[at, n, True]) is not None
     ]
     if 2 * len(pairs) < OPENINGS:
         return None
@@ -412,16 +412,17 @@ async def _name(kind: _Kind, ask: Ask, secret: bytes) -> str:
     return name.lower() if 0 < len(name) <= 40 else kind.name
 
 
-def write_personas(distillation: Distillation, output: Path, *, force: bool = False) -> Path:
+def write_personas(distillation: Distillation, output: Path | str, *, force: bool = False) -> Path:
     """Write the personas as a file that `ragstone answer --users` reads, one table for each goal.
 
     Raises DataError where the file exists and `force` is not given.
     """
+    output = Path(output)
     check_place(output, force)
     users: defaultdict[str, int] = defaultdict(int)
     parts = ["# Personas distilled from a log by ragstone simulate; personal data is masked.\n"]
     for persona in distillation.personas:
-        scripts = persona.scripts or [None] * len(persona.goals)
+        scripts = persona.scripts or [[] for _ in persona.goals]
         for goal, script in zip(persona.goals, scripts, strict=True):
             users[persona.name] += 1
             table = {

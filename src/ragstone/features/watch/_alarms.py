@@ -106,9 +106,8 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
     holds, or `named`, where cells name another judge and nothing need be tested. compared: the first day that
     went into `before`. since: the estimated first day after the change, of a new mode that of its first
     answer. raised: the day at whose end the evidence sufficed; None where nothing was tested. before, after:
-    means; of canaries, of their scores. e_value: the evidence, at least 1 / alpha, where alpha is the part that
-    this test had; of a new mode, which has a p-value, None. over: the day since which
-    it no longer holds (most of the change was undone, or another judge scores), None while it is open.
+    means; of canaries, of their scores. e_value: the evidence, at least 1 / alpha, where alpha is the part
+    that this test had; of a new mode, which has a p-value, None. over: the day since which it no longer holds (most of the change was undone, or another judge scores), None while it is open.
     worse: None where the metric has no good side. canaries: how far the judge moved by the frozen answers
     since then; corrected: the mean after it, less that. says: why that cause, in a sentence.
     beneath: alarms that repeat this one.

@@ -30,7 +30,9 @@ def load_vectors(path: Path, keys: Sequence[bytes], *, half: bool = False) -> di
             # Only question marks are put into the statement, never a value.
             query = f"SELECT key, vector FROM vectors WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
             rows = database.execute(query, some)
-            vectors |= {key: _decoded(vector, half=half) for key, vector in rows}
+            vectors |= {key: np.frombuffer(vector, dtype=HALF if half else WHOLE) for key, vector in rows}
+    if half:
+        vectors = {key: widened(vector[np.newaxis].astype(np.float16))[0] for key, vector in vectors.items()}
     return vectors
 
 
@@ -40,13 +42,6 @@ def store_vectors(path: Path, vectors: Mapping[bytes, Vectors], *, half: bool = 
     rows = [(key, vector.astype(kind).tobytes()) for key, vector in vectors.items()]
     with _opened(path) as database:
         database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-
-
-def _decoded(content: bytes, *, half: bool) -> Vectors:
-    if not half:
-        return np.frombuffer(content, dtype=WHOLE)
-    [vector] = widened(np.frombuffer(content, dtype=HALF)[np.newaxis])
-    return vector
 
 
 @contextmanager

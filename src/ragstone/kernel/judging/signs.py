@@ -317,16 +317,21 @@ class SignsJudge(JudgeFields, frozen=True, kw_only=True, tag="signs"):
 
     def score(self, row: Answer) -> float:
         """Return the score of a row."""
-        if any(sign.is_in(row) for sign in self.unless):
-            return 0.0
-        return round(1 - math.prod(1 - sign.weight for sign in self.signs if sign.is_in(row)), 6)
+        return self._looked_at(row)[0]
 
     async def find(self, answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
         """Return the score, with the signs that the row carries as the rationale."""
-        carried = "; ".join(sign.clause for sign in self.signs if sign.is_in(answer))
-        against = "; ".join(sign.clause for sign in self.unless if sign.is_in(answer))
+        score, carried, against = self._looked_at(answer)
+        clauses, others = ("; ".join(sign.clause for sign in some) for some in (carried, against))
         return Finding(
-            score=self.score(answer),
-            rationale=(carried or "none of its signs") + (f", but {against}" if carried and against else ""),
+            score=score,
+            rationale=(clauses or "none of its signs") + (f", but {others}" if others else ""),
             metadata={OWN_THRESHOLD: self.threshold},
         )
+
+    def _looked_at(self, row: Answer) -> tuple[float, list[Sign], list[Sign]]:
+        """Return the score, the signs that a row carries, and those of `unless` if it carries any."""
+        carried = [sign for sign in self.signs if sign.is_in(row)]
+        against = [sign for sign in self.unless if sign.is_in(row)] if carried else []
+        score = 0.0 if against else round(1 - math.prod(1 - sign.weight for sign in carried), 6)
+        return score, carried, against

@@ -1,7 +1,7 @@
 """Rankings and the documents that hold the answers -> measures of each question, means, groups, batches."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -202,7 +202,11 @@ def _measure_hops(
         if HOPS in (question.tags or {}) and len(set(names)) > 1:
             places = distinct_documents(rankings[question.id], same)[0]
             ranks[question.id] = [places.get(name, np.inf) for name in dict.fromkeys(names)]
-    hops = {"all_hops": max, "first_hop": lambda of: of[0], "last_hop": lambda of: of[-1]}
+    hops: dict[str, Callable[[list[float]], float]] = {
+        "all_hops": max,
+        "first_hop": lambda of: of[0],
+        "last_hop": lambda of: of[-1],
+    }
     return {
         f"{name}@{k}": {question_id: float(rank(of) <= k) for question_id, of in ranks.items()}
         for name, rank in hops.items()

@@ -147,15 +147,15 @@ class ChangePrice(msgspec.Struct, frozen=True, kw_only=True):
     answer is right that had no relevant document among its contexts; `other model`: `model` answers from what
     was retrieved, or from the right documents; `contexts read`: every answer is right that had one; `right
     documents, all read`: every answer is right, `shared` lost points of which each of the two alone can
-    bring; `references mended`: no reference is doubtful and no evidence stale; `tools never fail`; `second opinion`: its verdicts
-    in place of the judge's, which changes the score and not the system. basis: `measured` where lost and
-    right answers were asked again; `at most` where only what can come back is known: the points are an upper
-    bound, with the interval of that bound; `by causes`: the same, if blame found all causes of the kind and
-    no wrong one. n: questions that it is measured on. n_asked: answers that it rests on; gained: lost points
-    among these that come back; spoiled: points that are lost. people: the points that people would see, if
-    the judge errs with the change as it errs without; None without labels, or where these cannot tell.
-    cost_usd: of the answers asked again and their judgements, as the ledger recorded it; None where a price
-    is unknown or nothing was asked.
+    bring; `references mended`: no reference is doubtful and no evidence stale; `tools never fail`; `second
+    opinion`: its verdicts in place of the judge's, which changes the score and not the system. basis:
+    `measured` where lost and right answers were asked again; `at most` where only what can come back is
+    known: the points are an upper bound, with the interval of that bound; `by causes`: the same, if blame
+    found all causes of the kind and no wrong one. n: questions that it is measured on. n_asked: answers that
+    it rests on; gained: lost points among these that come back; spoiled: points that are lost. people: the
+    points that people would see, if the judge errs with the change as it errs without; None without labels,
+    or where these cannot tell. cost_usd: of the answers asked again and their judgements, as the ledger
+    recorded it; None where a price is unknown or nothing was asked.
     """
 
     change: SystemChange

@@ -49,8 +49,8 @@ _LANG = re.compile(r"([a-z]{2})(?:[-_]|$)", re.IGNORECASE)
 def read_html(file: File) -> Iterator[Document]:
     """Yield the one document of an HTML file, titled by its title, first h1 or first line.
 
-    It is the text of the page's main part, where it names one. Navigation, tables of contents, scripts, styles,
-    controls and hidden elements are left out. Blocks are separated by a blank
+    It is the text of the page's main part, where it names one. Navigation, tables of contents, scripts,
+    styles, controls and hidden elements are left out. Blocks are separated by a blank
     line, lines and table rows by a line end, cells by " | "; `pre` keeps its spaces. `lang` is the page's
     own declaration. Raises MissingExtra without selectolax.
     """
