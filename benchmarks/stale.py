@@ -357,11 +357,11 @@ def show_checked(corpus: Corpus, *, verbose: bool, bare: bool) -> None:
     began = time.perf_counter()
     checked = check_evidence(corpus.questions, corpus.after)
     took = time.perf_counter() - began
-    rows = {question.id: question for question in checked.questions}
+    rows, stale = {question.id: question for question in checked.questions}, checked.stale
     n_found, n_stale, of = Counter[str](), Counter[str](), Counter(corpus.kinds.values())
     for name, kind in corpus.kinds.items():
         state, span = checked.states[name], (rows[name].evidence or [])[0]
-        is_stale = name in checked.stale
+        is_stale = name in stale
         n_stale[kind] += is_stale
         right = corpus.marks.get(name) == (span.document_id, span.start, span.end)
         n_found[kind] += kind in HARMLESS and not is_stale and right
@@ -383,7 +383,7 @@ def show_checked(corpus: Corpus, *, verbose: bool, bare: bool) -> None:
     print(f"all that matters named stale:                {share(sum(n_stale[k] for k in HARMFUL), harmful)}")
     # Nothing is known of evidence but its document: that a renamed one is not there is no false alarm.
     allowed = ("document gone",) if bare else ()
-    alarms = [n for n in corpus.untouched if n in checked.stale and checked.stale[n] not in allowed]
+    alarms = [n for n in corpus.untouched if n in stale and stale[n] not in allowed]
     if verbose:
         for name in alarms:
             print("false alarm", name, checked.because[name])

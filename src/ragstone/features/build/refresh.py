@@ -76,6 +76,7 @@ def refresh_questions(questions: Sequence[Question], documents: Sequence[Documen
             "column evidence or document_ids."
         )
     checked = check_evidence(questions, documents)
+    is_stale = checked.stale
     texts = {document.id: document.text for document in documents}
     current: list[Question] = []
     stale: list[Question] = []
@@ -84,7 +85,7 @@ def refresh_questions(questions: Sequence[Question], documents: Sequence[Documen
     for old, new in zip(questions, checked.questions, strict=True):
         state = checked.states.get(old.id)
         if state not in (None, "unchanged"):
-            set_aside = old.id in checked.stale
+            set_aside = old.id in is_stale
             rows.append(
                 RefreshedRow(
                     id=old.id, state=str(state), because=checked.because.get(old.id), set_aside=set_aside
@@ -92,7 +93,7 @@ def refresh_questions(questions: Sequence[Question], documents: Sequence[Documen
             )
         row = _refreshed(old, new, checked, texts)
         remembered += state == "unknown" and SOURCES in (row.metadata or {})
-        (stale if old.id in checked.stale else current).append(row)
+        (stale if old.id in is_stale else current).append(row)
     states = Counter(str(checked.states.get(question.id, "none")) for question in questions)
     return RefreshedSet(
         questions=current,

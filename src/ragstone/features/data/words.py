@@ -52,7 +52,7 @@ def _changed(diff: SetDiff, whole: bool) -> Iterator[Block]:
     yield Heading(f"{plural(len(diff.changed), 'row')} changed{f': {fields}' * bool(fields)}", level=3)
     shown = diff.changed if whole else diff.changed[:SHOWN_ROWS]
     more = len(diff.changed) - len(shown)
-    yield Listing([*map(_row, shown), *([f"and {count(more)} more: --whole shows them"] if more else [])])
+    yield Listing([*map(_row, shown), *([f"and {count(more)} more: --all shows them"] if more else [])])
 
 
 def _row(row: ChangedRow) -> str:

@@ -292,7 +292,7 @@ def _summarise(
         noise.add(row)
     same = same_documents(documents, settings.documents.copies)
     checked = check_evidence(rows.questions, documents)
-    questions = checked.questions
+    questions, stale = checked.questions, checked.stale
     missing = missing_documents(questions, documents) if documents else {}
     summary = RunSummary(
         name=settings.run.name,
@@ -314,7 +314,7 @@ def _summarise(
             ),
             *fitted_notes(judges, metrics, cards),
             *correction_notes(corrected, settings.agree),
-            *(checked.notes() if rows.rankings or checked.stale else ()),
+            *(checked.notes() if rows.rankings or stale else ()),
             *rows.corpus.duplicate_notes(settings.documents.duplicates),
             *ranking_notes(rows.rankings, rows.questions, settings.retrieve),
             *unpaired_notes(judges, rows.answers),
@@ -323,13 +323,13 @@ def _summarise(
         components=noise.components(seed) or msgspec.UNSET,
         cascades=cascade_savings(rows.judgements),
         distributions=distributions(rows.judgements),
-        stale=dict(checked.stale) or msgspec.UNSET,
+        stale=dict(stale) or msgspec.UNSET,
         by_tag=means_by_tag(rows.judgements, rows.questions, rows.answers, clusters=clusters, seed=seed),
     )
     lead = common_headline(summary)
     board = lead and rank_systems(lead, rows.judgements, clusters=clusters, seed=seed)
     # Of a question that is stale nobody can say whether its evidence was found.
-    by_id = {question.id: question for question in questions if question.id not in checked.stale}
+    by_id = {question.id: question for question in questions if question.id not in stale}
     tables = [
         found_and_right(lead, rows.answers, rows.judgements, by_id, same)
         for lead in headlines(summary)
