@@ -72,7 +72,6 @@ _NAMED = re.compile(r"(?<!\\)\{(?P<name>[\w-]{1,80})\}")
 _STRONG = re.compile(
     r"(?<![\w\\*])(?:\[[^\]\n]{0,100}\])?(?P<mark>\*\*|\*|__|_|##|#)(?=\S)(?P<text>[^\n]{1,1000}?)(?<=\S)(?P=mark)(?![\w*])"
 )
-_DASH = re.compile(r"(?<=\w)--(?=\w)|(?<= )--(?= )")
 _CHARACTER = re.compile(r"&(?:#\d{1,7}|#x[\da-fA-F]{1,6}|\w{2,31});")
 _RAISED = re.compile(r"(?<!\\)([\^~])([^\s^~]{1,100})\1")
 
@@ -218,7 +217,7 @@ def _marked(text: str) -> str:
     text = _INDEXED.sub(lambda match: match["shown"] or "", text)
     for _ in range(2):  # bold within italic
         text = _STRONG.sub(lambda match: match["text"], text)
-    text = _DASH.sub("—", _RAISED.sub(r"\2", text))
+    text = _RAISED.sub(r"\2", text)
     text = _CHARACTER.sub(lambda match: html.unescape(match[0]), text)
     return re.sub(r"\\(?=[*_`#^~{<\[|])", "", text)
 
