@@ -16,7 +16,7 @@ from ragstone.kernel.dataset.logs.reading import Source, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import find_repeats
 from ragstone.kernel.dataset.split import documents_of
-from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, only_rows
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.records import Question, references
 from ragstone.kernel.statistics import Estimate, Floats, mean_estimates
@@ -100,6 +100,7 @@ class _Placed(NamedTuple):
     lang: str | None
 
 
+@checks_arguments
 def check_set(
     parts: Mapping[str, Sequence[Question]] | Sequence[Question] | Path | str | Sequence[Path | str],
     *,
@@ -140,12 +141,11 @@ def _parts(
     parts: Mapping[str, Sequence[Question]] | Sequence[Question] | Path | str | Sequence[Path | str],
 ) -> dict[str, list[Question]]:
     if isinstance(parts, Mapping):
-        return {name: list(some) for name, some in parts.items()}
+        return {name: list(only_rows(name, some, Question)) for name, some in parts.items()}
     if isinstance(parts, str | Path):
         parts = [parts]
-    rows = [row for row in parts if isinstance(row, Question)]
-    if rows and len(rows) == len(parts):
-        return {"questions": rows}
+    if not isinstance(parts, Sequence) or not all(isinstance(each, str | Path) for each in parts):
+        return {"questions": list(only_rows("parts", parts, Question))}
     names = [str(path) for path in parts]
     if twice := next((name for name, n in Counter(names).items() if n > 1), None):
         raise ConfigError(f"{twice} is named twice: name each file once.")

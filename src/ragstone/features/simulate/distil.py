@@ -31,7 +31,7 @@ from ragstone.kernel.dataset.logs.reading import Source
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, fenced_prompt, parse_caps, row_nonce
 from ragstone.kernel.llm.forecast import Forecast
@@ -115,6 +115,7 @@ class _Kind(NamedTuple):
     name: str
 
 
+@checks_arguments
 def distil_personas(
     log: Source | Path | str,
     *,
@@ -412,6 +413,7 @@ async def _name(kind: _Kind, ask: Ask, secret: bytes) -> str:
     return name.lower() if 0 < len(name) <= 40 else kind.name
 
 
+@checks_arguments
 def write_personas(distillation: Distillation, output: Path | str, *, force: bool = False) -> Path:
     """Write the personas as a file that `ragstone answer --users` reads, one table for each goal.
 

@@ -86,7 +86,7 @@ class AtLeast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def at_least(answer: str, expected: Mapping[str, Any]) -> Verdict:
-    """True if at least so many of the things hold: `{"n": 2, "of": ["loam", "pH 6", {"max_words": 30}]}`."""
+    """True if at least n of the things hold: `{"n": 2, "of": ["loam", "pH 6", {"max_words": 30}]}`."""
     held: list[str] = []
     failed: list[str] = []
     for check, inner in map(_part, expected["of"]):
