@@ -104,6 +104,11 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python -m benchmarks.blame
 	$(BIN)/python -m benchmarks.blame_agents
+	$(BIN)/python -m benchmarks.blame_people
+	$(BIN)/python -m benchmarks.what_if
+	$(BIN)/python -m benchmarks.stale
+	$(BIN)/python -m benchmarks.modes
+	$(BIN)/python -m benchmarks.modes_watch
 	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python benchmarks/judges.py
 	$(BIN)/python -m benchmarks.stack
@@ -128,6 +133,8 @@ bench: $(VENV)/.dev  ## print the tables of figures
 	$(BIN)/python -m benchmarks.writing
 	$(BIN)/python -m benchmarks.critics
 	$(BIN)/python -m benchmarks.facts
+	$(BIN)/python -m benchmarks.sets
+	$(BIN)/python -m benchmarks.building_index
 	$(BIN)/python benchmarks/sampling.py 20000
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.traces
