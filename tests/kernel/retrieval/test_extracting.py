@@ -52,6 +52,12 @@ def test_questions_headings_without_their_list_and_echoes_are_no_answers():
     assert best_sentences("when is the filter cleaned", [passage], threshold=0)[0].text == "Monthly is best."
 
 
+def test_the_line_around_code_is_no_answer():
+    passage = "To stop the server, we hit ctrl-c twice.\n\n```console\nstop\n```"
+    found = best_sentences("How do I stop the server?", [passage], threshold=0, most=5)
+    assert [row.text for row in found] == ["To stop the server, we hit ctrl-c twice."]
+
+
 def test_a_list_belongs_to_the_line_before_it():
     steps = "Clean the filter in these steps:\n- Close the valve. Wait.\n- Rinse the mesh."
     found = best_sentences("What are the steps to clean the filter?", [f"{steps}\nBuy spare parts early."])

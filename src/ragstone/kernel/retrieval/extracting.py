@@ -18,6 +18,7 @@ THRESHOLD = 0.34  # below it: nine of ten questions about something else, one of
 LONGEST_LIST = 600  # characters that are quoted of a list, with the line before it
 
 _COLONS = frozenset(":\uff1a")
+_FENCE = re.compile(r"(?:```|~~~)\S*")  # a line around code
 _ITEM = re.compile(r"(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25e6\u2023]|\(?\w{1,3}[.)])\s")
 _LINE_END = re.compile(r"[\n\r]")
 _QUESTION_MARKS = frozenset("?\uff1f\u061f\u037e")
@@ -57,7 +58,7 @@ def best_sentences(
 
     passages: retrieved texts, best first, in the language of the question; titles: of their documents, one a
     passage, None for one without. A list belongs to the line before it that ends in a colon. A sentence that
-    is a question, or says nothing that the question does not, is no answer.
+    is a question, or says nothing that the question does not, is no answer, nor is the line around code.
 
     The score is the share of the question's words that the sentence holds, each weighed by how few of these
     sentences hold it, function words less; those of its title and of the sentence before it count BESIDE. The
@@ -104,7 +105,7 @@ def _candidates(number: int, passage: str, title: str | None) -> list[_Candidate
     for start, end in _with_lists(passage, sentence_spans(passage)):
         text = passage[start:end]
         terms = set(_terms(text))
-        if not _ends_in(text, _QUESTION_MARKS) and not _ends_in(text, _COLONS):
+        if not (_ends_in(text, _QUESTION_MARKS) or _ends_in(text, _COLONS) or _FENCE.fullmatch(text)):
             candidates.append(_Candidate(number, (start, end), terms, named | before))
         before = terms
     return candidates
