@@ -124,8 +124,8 @@ TYPES_ALIKE = Sentence[SetCheck](
 )
 TOO_FEW = Sentence[SetCheck](
     code="set-types-too-few",
-    text="Types of questions cannot be compared with the log. Of a known type: {set} of the set, and those in "
-    "{log} of the log; {least} questions and {least} conversations are needed.",
+    text="Types of questions cannot be compared with the log. Of a known type: {set} of the set, and those "
+    "in {log} of the log; {least} questions and {least} conversations are needed.",
     when="a log is given, and the set has fewer than 20 questions of a known type, or the log fewer than 20 "
     "conversations with such questions",
     holds=lambda check: check.n_log > 0 and not check.compares,

@@ -23,7 +23,9 @@ from ragstone.kernel.statistics import Estimate, Floats, mean_estimates
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.names import LOG_NAMES
 
-FEWEST = 20  # questions of the set, and conversations of the log, of a known type: of fewer no shares are compared
+FEWEST = (
+    20  # questions of the set, and conversations of the log, of a known type: of fewer no shares are compared
+)
 LEVEL = 0.95
 
 
