@@ -160,7 +160,7 @@ UNTRIED: dict[str, str] = {
     "features.explain.explaining:_code_of": NAME,
     "features.modes.files:mode_name": NAME,
     "kernel.corpus.readers.asciidoc:AsciiDocText._fenced": "numbers of notes in code, behind it",
-    "kernel.embedding._e5_file:_Vocabulary.tokens": "what a model reads in place of a text: its vectors are compared",
+    "kernel.embedding._e5_file:_Vocabulary.tokens": "what a model reads of a text: its vectors are compared",
     "kernel.corpus.readers.asciidoc:_marked": "a part of one that is tried",
     "kernel.corpus.readers.asciidoc:_macro_text": "a part of one that is tried",
     "kernel.corpus.readers.asciidoc:_shown": "the text of a link, without the attributes behind it",

@@ -5,7 +5,8 @@ from tests.support.doors import stubbed
 from tests.support.golden import check_prompt
 from tests.support.scripted_judge import Scripted
 
-from ragstone.features.build._extras import MOST_PAIRS, NEAREST, needs_all, pair_passages, write_negative
+from ragstone.features.build._chains import MOST_CHAINS
+from ragstone.features.build._extras import NEAREST, needs_all, pair_passages, write_negative
 from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.records import Question
@@ -77,7 +78,7 @@ async def test_pairs_are_distinct_and_no_passage_is_in_more_than_a_few():
     assert len(set(keys)) == len(keys)
     assert all(one.document_id != other.document_id for one, other in pairs)
     for each in PASSAGES:
-        assert sum(each.document_id in key for key in keys) <= MOST_PAIRS
+        assert sum(each.document_id in key for key in keys) <= MOST_CHAINS
     # Six passages, each in three pairs at most: nine pairs at most.
     assert 6 <= len(pairs) <= 9
 

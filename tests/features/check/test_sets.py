@@ -134,6 +134,17 @@ def test_one_talkative_conversation_is_no_proof():
     assert [share.differs for share in check.types] == [None, None]
 
 
+def test_a_log_of_one_conversation_is_not_compared(says):
+    log = [{"question": text, "conversation_id": "c"} for text in HOW_TO[:40]]
+    check = check_set(rows(*WHAT[:40]), log=log)
+    assert [share.differs for share in check.types] == [None, None]
+    says(told(check))
+
+
+def test_questions_in_a_language_without_types_are_said_to_have_none(says):
+    says(told(check_set(rows("Kapan saya menanam jagung?"))))
+
+
 def test_what_continues_a_conversation_is_not_counted():
     log = [{"question": text} for text in ("thanks", "And for rice?", *WHAT[:3])]
     assert check_set(rows(*WHAT), log=log).n_log == 3

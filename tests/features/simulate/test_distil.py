@@ -13,7 +13,7 @@ from ragstone.features.simulate._persona import load_personas
 from ragstone.features.simulate._traits import energy_distance, kinds_of, spelling_of, traits_of
 from ragstone.features.simulate.distil import distil_personas, forecast_distilling, write_personas
 from ragstone.features.simulate.words import personas_document
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import ConfigError, DataError
 
 CROPS = [
     "maize", "wheat", "beans", "rice", "sorghum", "millet", "barley", "cotton", "potato", "tomato",
@@ -77,6 +77,19 @@ def test_users_of_a_rare_language_are_of_no_persona():
 
 def test_count_is_the_number_of_kinds():
     assert len(distil_personas(log_of(), count=2).personas) == 2
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_no_number_of_kinds_is_an_error(count, says):
+    with pytest.raises(ConfigError) as caught:
+        distil_personas(log_of(), count=count)
+    says(caught.value)
+
+
+def test_the_shares_of_two_languages_of_odd_numbers_are_a_whole():
+    texts = ("How do I water maize {} in my big field?", "¿Cómo puedo regar el maíz {} de mi campo grande?")
+    log = [{"question": text.format(n)} for text in texts for n in range(21)]
+    assert sum(persona.share.value for persona in distil_personas(log).personas) == 1
 
 
 def test_each_language_has_its_own_personas():

@@ -116,6 +116,8 @@ def test_a_table_that_a_flat_file_carries_as_text_is_read():
             {"at_least": {"n": 1, "of": ["a", {"regex": "a", "max_words": 1}]}},
             "give one check in",
         ),
+        ("at_least", {"at_least": {"n": 2, "of": ["a", "b", "a"]}}, "a is twice in `of`"),
+        ("at_least", {"at_least": {"n": 1, "of": ["a", ""]}}, "an empty text in `of`"),
         ("at_least", {"at_least": {"n": 0, "of": ["a", "b"]}}, "is not what at_least expects"),
         ("at_least", {"at_least": {"n": 1, "of": ["a"]}}, "is not what at_least expects"),
         ("at_least", {"at_least": ["a", "b"]}, "is not what at_least expects: give how many of which"),

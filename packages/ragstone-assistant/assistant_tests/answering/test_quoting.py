@@ -102,6 +102,17 @@ def test_documents_in_the_language_of_the_question_are_quoted_before_others() ->
     assert said.text == "Mais braucht 120 kg NPK 15-15-15 für jeden Hektar [1]."
 
 
+def test_the_line_before_quotes_names_each_of_their_languages() -> None:
+    texts = {"de": "Mais braucht 120 kg NPK 15-15-15.", "fr": "Le maïs veut 120 kg de NPK 15-15-15."}
+    passages = [
+        replace(MAIZE[0], chunk_id=code, text=text, title="NPK", lang=code) for code, text in texts.items()
+    ]
+    said = quoted("¿120 kg NPK 15-15-15?", passages=passages, lang="es")
+    line = phrase("other_language", "es", language="Deutsch, Français")
+    assert len(said.citations) == 2
+    assert said.text.startswith(line)
+
+
 def test_a_refusal_is_in_each_of_the_languages() -> None:
     texts = {quoted("Who is the mayor of London?", passages=MAIZE[:1], lang=lang).text for lang in SPOKEN}
     assert len(texts) == len(SPOKEN)

@@ -91,6 +91,12 @@ def test_questions_in_further_languages_are_recognised(lang):
     assert [language_of(question) for question in OTHERS[lang]] == [lang] * 4
 
 
+def test_a_short_question_whose_words_two_languages_share_is_in_the_one_that_the_detector_is_sure_of():
+    assert language_of("was macht Regen") == "de"
+    assert language_of("in Nakuru", before="de") == "de"
+    assert language_of("in Nakuru") == "en"
+
+
 @pytest.mark.parametrize(
     "text", ["Коли сіяти кукурудзу і скільки добрив їй потрібно?", "トウモロコシはいつ種をまきますか"]
 )

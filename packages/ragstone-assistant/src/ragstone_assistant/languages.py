@@ -96,6 +96,8 @@ def _in_latin(text: str, fallback: str) -> str:
     most = max(hits.values())
     tied = [lang for lang in LATIN if hits[lang] == most]
     if len(tokens) < SHORT and most and len(tied) > 1:  # "in Nakuru": a word of four languages
+        if (detected := detect_language(text)) in tied:  # "was macht Regen"
+            return detected
         if fallback in tied:
             return fallback
         tied = [lang for lang in tied if lang in LANGUAGES] or tied

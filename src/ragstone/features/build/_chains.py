@@ -15,8 +15,8 @@ MOST_CHAINS = 3  # that a passage is part of, so that no few passages make all q
 # Of the terms of the shorter text: two passages that share more say the same, and one of them is enough. The
 # nearest of another document shares 0.38 (median) in agxqa, 0.43 in phoenix_docs, 0.24 in xquad; copies 0.9.
 TOO_ALIKE = 0.6
-RARE = 4  # documents that speak of a link, at most; in large corpora RARE_SHARE of them
-RARE_SHARE = 0.01
+RARE = 4  # documents that speak of a link, at most; in large corpora RARE_SHARE of them, up to MOST_RARE
+RARE_SHARE, MOST_RARE = 0.01, 20  # every two passages that hold a link are a pair: the square of this
 SHORTEST_LINK = 4  # letters of a link of one word; a script without case: 2
 TITLED = 2.0  # times as good is a link that one document is named after and the other only mentions
 
@@ -48,11 +48,11 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
 def chain_passages(passages: Sequence[SourcePassage], hops: int, n: int, rng: Generator) -> list[Chain]:
     """Return up to n chains of `hops` passages, each of another document, linked by what both speak of.
 
-    A link is a name or a term that few documents hold (RARE, or RARE_SHARE of a large corpus); no model is
-    asked. The passage whose title holds the link comes last, for the answer is to be found there. The link of
-    the last two is not in the first. No chain has the passages of another one, and no passage is in more than
-    MOST_CHAINS. The rarest links
-    come first, equal ones in an order of rng; fewer than n where there are no more.
+    A link is a name that few documents hold (RARE, or RARE_SHARE of a large corpus, up to MOST_RARE); no
+    model is asked. The passage whose title holds the link comes last, because the answer is to be there. The
+    link of the last two is not in the first. No chain has the passages of another one, and no passage is in
+    more than MOST_CHAINS. The rarest links come first, equal ones in an order of rng; fewer than n where
+    there are no more.
     """
     linked = _linked(passages)
     chains: dict[frozenset[int], Chain] = {}
@@ -147,7 +147,7 @@ def _linked(passages: Sequence[SourcePassage]) -> _Links:
         for folded in names:
             holders[folded].append(number)
     n_documents = len({passage.document_id for passage in passages})
-    most = min(max(RARE, round(RARE_SHARE * n_documents)), max(2, n_documents // 2))
+    most = min(max(RARE, min(MOST_RARE, round(RARE_SHARE * n_documents))), max(2, n_documents // 2))
     ways: list[dict[int, list[_Link]]] = [defaultdict(list) for _ in passages]
     for folded, numbers in holders.items():
         n = len({passages[number].document_id for number in numbers})

@@ -33,8 +33,6 @@ from ragstone.kernel.retrieval.search import build_search
 
 SearchPassages = Callable[[str], Awaitable[list[SourcePassage]]]
 
-MOST_PAIRS = MOST_CHAINS
-
 
 async def pair_passages(
     passages: Sequence[SourcePassage], search: SearchPassages, n: int, rng: Generator
@@ -42,13 +40,13 @@ async def pair_passages(
     """Return up to n pairs of related passages, the two of a pair from different documents.
 
     Related is what `search` finds by the text of the first: the nearest that is no near duplicate. No pair
-    comes twice, in either order, and no passage in more than MOST_PAIRS. Fewer than n where there are no
+    comes twice, in either order, and no passage in more than MOST_CHAINS. Fewer than n where there are no
     more; in an order that depends on rng alone.
     """
     pairs: dict[frozenset[tuple[str, int]], tuple[SourcePassage, SourcePassage]] = {}
     used: Counter[tuple[str, int]] = Counter()
     # Round by round, so that all passages have had their turn before one has its second.
-    for most in range(1, MOST_PAIRS + 1):
+    for most in range(1, MOST_CHAINS + 1):
         for at in rng.permutation(len(passages)):
             first = passages[at]
             if len(pairs) >= n:

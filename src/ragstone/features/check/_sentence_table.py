@@ -99,8 +99,8 @@ PARTS_SHARE = Sentence[PartPair](
 FEWER = Sentence[TypeShare](
     code="set-fewer-of-type",
     text="Fewer questions of the type `{type}` than the log: {set} of the set, {log} of the log.",
-    when="the interval of the difference, for all types together, is below 0, and both sides have 20 "
-    "questions or more of a known type",
+    when="the interval of the difference, for all types together, is below 0, and the set has 20 questions "
+    "or more of a known type, the log 20 conversations or more with such questions",
     holds=lambda share: share.differs == "fewer",
     needs={
         "type": "how they ask",
@@ -117,24 +117,26 @@ FEWER = Sentence[TypeShare](
 TYPES_ALIKE = Sentence[SetCheck](
     code="set-types-alike",
     text="No type of question is shown to be rarer in the set than in the log.",
-    when="both sides have 20 questions or more of a known type, and no difference is surely below 0",
+    when="the set has 20 questions or more of a known type, the log 20 conversations or more with such "
+    "questions, and no difference is surely below 0",
     holds=lambda check: check.compares and not any(share.differs == "fewer" for share in check.types),
     never_beside=("set-types-too-few",),
 )
 TOO_FEW = Sentence[SetCheck](
     code="set-types-too-few",
-    text="Types of questions cannot be compared with the log: {set} of the set and {log} of the log are of a "
-    "known type, and {least} of each are needed.",
-    when="a log is given, and one side has fewer than 20 questions of a known type",
+    text="Types of questions cannot be compared with the log. Of a known type: {set} of the set, and those "
+    "in {log} of the log; {least} questions and {least} conversations are needed.",
+    when="a log is given, and the set has fewer than 20 questions of a known type, or the log fewer than 20 "
+    "conversations with such questions",
     holds=lambda check: check.n_log > 0 and not check.compares,
     needs={
         "set": "questions of the set of a known type",
-        "log": "questions of the log of a known type",
+        "log": "conversations of the log with questions of a known type",
         "least": "20",
     },
     fills=lambda check: {
-        "set": count(sum(check.parts.values()) - check.n_untyped),
-        "log": count(check.n_log - check.n_log_untyped),
+        "set": plural(sum(check.parts.values()) - check.n_untyped, "question"),
+        "log": plural(check.n_log_conversations, "conversation"),
         "least": count(FEWEST),
     },
 )

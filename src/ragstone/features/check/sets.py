@@ -23,7 +23,9 @@ from ragstone.kernel.statistics import Estimate, Floats, mean_estimates
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.names import LOG_NAMES
 
-FEWEST = 20  # questions of either side whose type is known: of fewer no shares are compared
+FEWEST = (
+    20  # questions of the set, and conversations of the log, of a known type: of fewer no shares are compared
+)
 LEVEL = 0.95
 
 
@@ -75,8 +77,8 @@ class SetCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     parts: name -> questions. repeats: in the order of the questions. pairs: of parts. types: in fixed order,
     without those that neither side has; of the questions in a language whose question words are known;
-    n_untyped: the others, of the set and of the log. n_log: questions of the log that can be asked alone;
-    0 without a log.
+    n_untyped: the others, of the set and of the log. n_log: questions of the log that can be asked alone,
+    0 without a log; n_log_conversations: conversations that hold those of a known type.
     """
 
     parts: dict[str, int]
@@ -86,12 +88,13 @@ class SetCheck(msgspec.Struct, frozen=True, kw_only=True):
     n_untyped: int
     n_log: int = 0
     n_log_untyped: int = 0
+    n_log_conversations: int = 0
 
     @property
     def compares(self) -> bool:
         """Whether both sides have enough questions of a known type to compare their shares."""
-        n_logs = next((share.log.n for share in self.types if share.log), 0)
-        return bool(self.types) and min(self.types[0].set.n, n_logs) >= FEWEST
+        n_typed = sum(self.parts.values()) - self.n_untyped
+        return min(n_typed, self.n_log_conversations) >= FEWEST
 
 
 class _Placed(NamedTuple):
@@ -134,6 +137,7 @@ def check_set(
         n_untyped=kinds.count(None),
         n_log=len(asked),
         n_log_untyped=sum(kind is None for kind, _ in asked),
+        n_log_conversations=len({thread for kind, thread in asked if kind}),
     )
 
 
@@ -235,7 +239,7 @@ def _shares(
         (mean_estimates(mine, seed=seed, level=at), mean_estimates(theirs, threads, seed=seed, level=at))
         for at in (LEVEL, level)
     )
-    compares = min(len(kinds), len(asked)) >= FEWEST
+    compares = min(len(kinds), len(set(threads))) >= FEWEST
     return [
         TypeShare(
             type=kind,

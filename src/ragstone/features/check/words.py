@@ -84,8 +84,15 @@ def _brief(name: str, question: str) -> str:
 
 
 def _type_blocks(check: SetCheck) -> list[Block]:
+    untyped = [
+        f"{plural(n, 'question')} of the {side}"
+        for side, n in (("set", check.n_untyped), ("log", check.n_log_untyped))
+        if n
+    ]
+    notes = [f"No type is known of {' and '.join(untyped)}: they are not counted."] if untyped else []
+    muted = [Paragraph(note, tone="muted") for note in notes]
     if not check.types:
-        return []
+        return [*muted]
     columns: list[Made[TypeShare]] = [
         (Column("Type of question", text=True), lambda share: TYPE_NAMES[share.type]),
         (Column("set"), lambda share: with_ends(share.set)),
@@ -102,13 +109,4 @@ def _type_blocks(check: SetCheck) -> list[Block]:
         ),
     ]
     ordered = sorted(check.types, key=lambda share: ORDER.index(share.differs))
-    untyped = [
-        f"{plural(n, 'question')} of the {side}"
-        for side, n in (("set", check.n_untyped), ("log", check.n_log_untyped))
-        if n
-    ]
-    notes = [f"No type is known of {' and '.join(untyped)}: they are not counted."] if untyped else []
-    return [
-        table_of("Types of questions", ordered, columns),
-        *(Paragraph(note, tone="muted") for note in notes),
-    ]
+    return [table_of("Types of questions", ordered, columns), *muted]

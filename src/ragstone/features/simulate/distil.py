@@ -31,14 +31,14 @@ from ragstone.kernel.dataset.logs.reading import Source
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
-from ragstone.kernel.errors import DataError, checks_arguments
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, fenced_prompt, parse_caps, row_nonce
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.statistics import Estimate, Floats, holm, mean_estimate
-from ragstone.kernel.tables import check_place
+from ragstone.kernel.tables import check_place, partial_path
 
 FEWEST = 20  # conversations, below which a log has no kinds of users that could be checked on others
 FEWEST_OF_A_KIND = 10  # conversations of each half
@@ -180,18 +180,21 @@ class _Learned(NamedTuple):
 
 def _learned(log: Source | Path | str, settings: Settings, count: int | None, seed: int) -> _Learned:
     """Return the personas without a model, and what a model needs beside them."""
+    if count is not None and count < 1:
+        raise ConfigError(f"count = {count}: give 1 or more kinds of users, or leave it out.")
     conversations, n_unread = spoken_in([log] if isinstance(log, str | Path) else log)
-    able = [turns for turns in conversations if substantial(turns) is not None]
+    own, masked = own_words(settings.sample.mask), Counter[str]()
+    marked = [mask_texts(list(turns), own) for turns in conversations]
+    for text in chain.from_iterable(marked):
+        masked.update(text.found)
+    # What is left of a question when its names are masked may be nothing to ask.
+    texts = [[text.text for text in turns] for turns in marked]
+    able = [turns for turns in texts if substantial(turns) is not None]
     if len(able) < FEWEST:
         raise DataError(
             f"the log has {len(able)} conversations with a question that can be asked alone, and personas "
             f"take {FEWEST}: half of them are set aside. Give a longer log."
         )
-    own, masked = own_words(settings.sample.mask), Counter[str]()
-    marked = [mask_texts(list(turns), own) for turns in able]
-    for text in chain.from_iterable(marked):
-        masked.update(text.found)
-    able = [[text.text for text in turns] for turns in marked]
     spelling = spelling_of(able)
     by_language = _by_language(able)
     kinds: list[_Kind] = []
@@ -205,7 +208,8 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
     kinds.sort(key=lambda kind: -len(kind.aside))
     names = unique_names([kind.name for kind in kinds])
     kinds = [kind._replace(name=name) for kind, name in zip(kinds, names, strict=True)]
-    n_aside = len(able) - len(able) // 2
+    n_rare = len(able) - sum(map(len, by_language.values()))  # in languages without a half set aside
+    n_aside = sum(len(some) - len(some) // 2 for some in by_language.values()) + (n_rare + 1) // 2
     personas = [_persona(kind, n_aside, seed) for kind in kinds]
     distillation = Distillation(
         personas=personas,
@@ -438,8 +442,10 @@ def write_personas(distillation: Distillation, output: Path | str, *, force: boo
             tags = f"tags = {{ persona = {_toml(persona.name)} }}"
             parts.append("\n".join(["[[personas]]", *lines, tags, ""]))
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text("\n".join(parts), encoding="utf-8")
-    load_personas(output)  # what is written can be read
+    partial = partial_path(output)
+    partial.write_text("\n".join(parts), encoding="utf-8")
+    load_personas(partial)  # what is written can be read
+    partial.replace(output)
     return output
 
 

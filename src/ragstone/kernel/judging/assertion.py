@@ -305,6 +305,10 @@ def _problem_of_parts(expected: AtLeast) -> str | None:
     """Return why no such number of these things can be expected, or None."""
     if expected.n > len(expected.of):
         return f"n = {expected.n}, of {len(expected.of)} things: give at most {len(expected.of)}."
+    if again := next((item for at, item in enumerate(expected.of) if item in expected.of[:at]), None):
+        return f"{str(again)[:60]} is twice in `of`, and would count twice: remove one."
+    if "" in expected.of:
+        return "an empty text in `of`, which every answer holds: remove it."
     usable = [name for name, rule in CHECKS.items() if rule.reads == ("answer",) and name != "at_least"]
     for item in expected.of:
         if isinstance(item, dict) and len(item) != 1:

@@ -93,6 +93,17 @@ def test_a_table_of_contents_is_no_text_and_a_box_of_that_name_is(tmp_path):
     assert text_of(tmp_path, box) == "Read this before you sow anything."
 
 
+def test_a_heading_that_is_a_link_to_itself_is_text_whatever_its_name(tmp_path):
+    page = "<h2 id='menu'><a href='#menu'>Menu</a></h2><p>Soup and bread.</p>"
+    assert text_of(tmp_path, page) == "Menu\n\nSoup and bread."
+
+
+def test_a_page_is_not_left_out_for_its_own_class(tmp_path):
+    link = "<p><a href='sowing.html'>How to sow maize</a></p>"
+    assert text_of(tmp_path, f"<main id='contents'>{link}</main>") == "How to sow maize"
+    assert "How to sow maize" in read(tmp_path, f"<body class='for-nav'>{link}</body>").text
+
+
 def test_links_to_other_pages_are_text_unless_they_are_navigation(tmp_path):
     links = "".join(f"<li><a href='{crop}.html'>{crop}</a></li>" for crop in ("Maize", "Rice", "Teff"))
     assert text_of(tmp_path, f"<p>We have:</p><ul>{links}</ul>") == "We have:\n\nMaize\nRice\nTeff"
@@ -111,3 +122,4 @@ def test_the_name_of_the_site_is_no_part_of_a_title(tmp_path):
     assert read(tmp_path, page.format("Sowing — The farm")).title == "Sowing"
     assert read(tmp_path, page.format("Sowing-machines")).title == "Sowing-machines"
     assert read(tmp_path, page.format("The farm")).title == "The farm"
+    assert read(tmp_path, "<h1>C#</h1><p>A language.</p>").title == "C#"

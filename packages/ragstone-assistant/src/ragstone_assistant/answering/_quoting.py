@@ -37,12 +37,16 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
 
     passages: best first, their text cleaned of what speaks to a model. Those in the user's language are
     quoted before others. Where none of these answers, and there are others, the nearest sentence by its
-    vector; a line before a quote in another language says which one it is.
+    vector; a line before quotes in other languages says which ones these are.
     """
-    own = [passage for passage in passages if _language(passage, lang) == lang]
+    spoken = [_language(passage, lang) for passage in passages]
+    own, others = (
+        [passage for passage, code in zip(passages, spoken, strict=True) if (code == lang) is is_own]
+        for is_own in (True, False)
+    )
     sentences = (
         _best(question, own)
-        or _best(question, passages)
+        or _best(question, others)
         or await asyncio.to_thread(_alike, question, passages, lang, embed)
     )
     cited: list[Passage] = []
@@ -58,10 +62,10 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     several_lines = any("\n" in text for text in texts)
     citations = tuple(Citation(number=n, passage=passage) for n, passage in enumerate(cited, 1))
     text = ("\n\n" if several_lines else " ").join(texts)
-    spoken = next((code for passage in cited if (code := _language(passage, lang)) != lang), None)
-    if text and spoken:
-        name = language(spoken).name if spoken in SPOKEN else spoken
-        text = phrase("other_language", lang, language=name) + "\n" + text
+    foreign = dict.fromkeys(code for passage in cited if (code := _language(passage, lang)) != lang)
+    if text and foreign:
+        names = ", ".join(language(code).name if code in SPOKEN else code for code in foreign)
+        text = phrase("other_language", lang, language=names) + "\n" + text
     return text, citations
 
 

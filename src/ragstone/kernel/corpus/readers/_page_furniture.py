@@ -13,6 +13,7 @@ NAMES = frozenset(
     "breadcrumb breadcrumbs contents menu menubar nav navbar navfooter navheader navigation pagination pager "
     "related sidebar skip skiplink skipnav sphinxsidebar toc toctree".split()
 )
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 ROLES = frozenset({"contentinfo", "navigation", "search"})
 BESIDE_HEADINGS = frozenset({"", "#", "¶", "§", "\N{LINK SYMBOL}", "\uf0c1"})  # the last is of an icon font
 MOST_LINKED = 0.6  # from which share of its characters a named element is navigation
@@ -74,4 +75,5 @@ def leads_elsewhere(node: "LexborNode", start: Extent, end: Extent) -> bool:
         n_links = end.n_links - start.n_links
         if n_links >= FEWEST_LINKS and n_links == end.n_inner - start.n_inner and linked >= ALL_LINKED * size:
             return True
-    return linked >= MOST_LINKED * size and is_named_so(node)
+    # Some generators make a link to itself of each heading, and "Menu" may well be one.
+    return linked >= MOST_LINKED * size and node.tag not in HEADINGS and is_named_so(node)

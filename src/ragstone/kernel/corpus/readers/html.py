@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ragstone.kernel.corpus.readers._page_furniture import (
-    BESIDE_HEADINGS,
     Extent,
     is_furniture,
     is_inner,
@@ -90,7 +89,8 @@ def _visible_text(page: "LexborHTMLParser") -> str:
             ended, start = node
             if ended.tag == "a":
                 linked += size - start.size
-            if leads_elsewhere(ended, start, Extent(len(pieces), size, linked, n_links, n_inner)):
+            end = Extent(len(pieces), size, linked, n_links, n_inner)
+            if ended.mem_id != root.mem_id and leads_elsewhere(ended, start, end):
                 del pieces[start.n_pieces :]
         elif node.is_text_node:
             text = node.text_content or ""
@@ -205,7 +205,10 @@ def _add_break(pieces: list[str], line_ends: int) -> None:
 def _title(page: "LexborHTMLParser") -> str | None:
     """Return the title of a page; where that is its first heading and the name of the site, the heading."""
     title, heading = _first_text(page, "title"), _first_text(page, "h1")
-    heading = heading.rstrip("".join((*BESIDE_HEADINGS, " "))) if heading else None
+    first = page.css_first("h1")
+    for link in first.css("a") if first else ():
+        if heading and is_furniture(link):
+            heading = heading.removesuffix(link.text(strip=True)).rstrip() or None
     if title and heading and title.startswith(heading) and _SITE.match(title, len(heading)):
         return heading
     return title or heading
