@@ -27,6 +27,7 @@ ALIKE = 0.75  # below it the evidence is in other words, and whether they say th
 FEW = 2  # unless only so many words differ
 SHORTEST = 4  # words of a sentence, from which on its own words tell
 STRAY = 6  # words: a word that stands so far from all others that match is another one
+LONG = 400  # words of a passage, from which on those that are everywhere begin no common block
 TYPO = 4  # letters, from which on a word may differ in one
 SHOWN = 90  # characters of a passage within a reason
 
@@ -181,7 +182,9 @@ def _window(tokens: list[str], words: TextWords) -> tuple[int, int] | None:
 
 def _mapping(old: Sequence[str], new: Sequence[str], low: int) -> dict[int, int]:
     """Return word of the passage -> word of the text, of those that stand in both in the same order."""
-    blocks = [b for b in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks() if b.size]
+    # Of long passages the pairs of frequent words are many: a page took minutes.
+    matcher = SequenceMatcher(None, old, new, autojunk=len(old) >= LONG)
+    blocks = [block for block in matcher.get_matching_blocks() if block.size]
     to: dict[int, int] = {}
     for n, block in enumerate(blocks):
         if block.size == 1 and len(old) > SEED:
