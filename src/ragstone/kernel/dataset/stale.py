@@ -25,6 +25,7 @@ MOST_DOCUMENTS = 3  # that are aligned with a passage, those with most of its se
 SHARE = 0.4  # of a passage's seeds that another document must have
 SURE = 0.8  # similarity in its own document, from which on evidence is not looked for elsewhere
 FOUND: tuple[State, ...] = ("unchanged", "moved", "edited")
+UNTOLD = " No words of its evidence are remembered, so it may be there under another id."
 GRAVITY: dict[State, int] = {state: rank for rank, state in enumerate((*FOUND, "unknown", "unclear", *STALE))}
 
 
@@ -87,7 +88,8 @@ def check_evidence(questions: Sequence[Question], documents: Sequence[Document])
             here = msgspec.structs.replace(one.was, document_id=renamed[one.known.digest])
             spans[one.key] = SpanState("moved", here)
         else:
-            gone = SpanState("document gone", one.was, f"Document {name} is not among the documents.", 0.0)
+            because = f"Document {name} is not among the documents.{'' if one.known.words else UNTOLD}"
+            gone = SpanState("document gone", one.was, because, 0.0)
             spans[one.key] = gone
             elsewhere += [(one, gone)] if one.known.words else []
     spans |= _found_elsewhere(elsewhere, texts)
@@ -301,7 +303,7 @@ def _without_evidence(row: Question, texts: Mapping[str, str], kept: set[str]) -
     if not texts or not named or any(name in texts or name in kept for name in named):
         return None
     nowhere = Evidence(document_id=named[0], start=0, end=0)
-    return SpanState("document gone", nowhere, f"Document {named[0]} is not among the documents.")
+    return SpanState("document gone", nowhere, f"Document {named[0]} is not among the documents.{UNTOLD}")
 
 
 def _replaced(question: Question, of_row: Sequence[SpanState]) -> Question:
