@@ -97,7 +97,9 @@ def test_a_run_whose_questions_differ_in_evidence_alone_is_of_the_version_with_i
     write_rows("n.jsonl", at(6), Question)
     for name, rows in (("m", at(5)), ("n", at(6)), ("other", at(7))):
         run_of(name, rows, files)
-    standing = {row.run.rpartition("/")[2]: row for row in api.diff_sets("m.jsonl", "n.jsonl", runs="runs").runs}
+    standing = {
+        row.run.rpartition("/")[2]: row for row in api.diff_sets("m.jsonl", "n.jsonl", runs="runs").runs
+    }
     assert [standing[name].version for name in ("m", "n", "other")] == ["A", "B", "A and B"]
     assert {row.n_ranks for row in standing.values()} == {3}
     same = api.diff_sets("m.jsonl", "m.jsonl", runs="runs")

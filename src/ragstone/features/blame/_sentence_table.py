@@ -277,8 +277,8 @@ PRICES_SHARED = Sentence[SystemBlame](
     code="prices-do-not-add",
     text="Prices do not add: {shared} could come back with either the right documents or a model that reads "
     "every relevant context.",
-    when="at least one lost point had a relevant document among its contexts, or it is unknown whether it had "
-    "one, and is right with the right documents alone, or these were not asked",
+    when="at least one lost point had a relevant document among its contexts, or this is unknown, "
+    "and is right with the right documents alone, or these were not asked",
     holds=lambda row: (both := _both(row)) is not None and both.shared > 0,
     needs={"shared": "lost points that each of two changes could bring back"},
     fills=_of_all,

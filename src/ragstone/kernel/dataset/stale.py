@@ -107,7 +107,11 @@ def _in_its_document(one: _Sought, words: TextWords) -> SpanState:
         if one.start >= begin and text.startswith(passage, one.start - begin):
             return same
         again = _aligned(one, words, name)
-        return again if again and again.state in STALE and _meet(again.now, here) else same
+        return (
+            again
+            if again and again.state in STALE and again.now.start < here.end and here.start < again.now.end
+            else same
+        )
     if not known.words:
         reason = f"Document {name} has changed, and only its digest is known of the evidence."
         return SpanState("unclear", one.was, reason)
@@ -130,10 +134,6 @@ def _aligned(one: _Sought, words: TextWords, name: str) -> SpanState | None:
     because = f"Document {name} now says “{now_text}”; the evidence was “{was_text}”."
     changed: State = "evidence changed" if again.what == "words" else "answer changed"
     return SpanState(changed, now, because, again.similarity)
-
-
-def _meet(one: Evidence, other: Evidence) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _differing(was: str, now: str) -> tuple[str, str]:
