@@ -135,8 +135,9 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
 
 
 def _by_letters(parts: tuple[str, str, str], words: TextWords) -> tuple[int, int] | None:
-    """Return where the middle part is, if the three are in a row once but for how they are set: white space, words
-    broken at the ends of lines, characters that are not printed, accents apart from their letters.
+    """Return where the middle part is, if the three are in a row, once, but for how they are set.
+
+    That is: white space, words broken at the ends of lines, what is not printed, accents apart from letters.
     """
     if sum(map(len, parts)) > LONGEST or _letters("".join(parts)) not in words.letters:
         return None
