@@ -1,4 +1,4 @@
-"""Which component people blame for an answer, and which one blame does, on rows of real pipelines.
+"""Which component an annotator blames for an answer, and which one blame does, on rows of real pipelines.
 
     python -m benchmarks.blame_people [-v]
 
@@ -80,14 +80,16 @@ second = "match"
 
 
 class StageLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person says of an answer. stage: the first component that failed; None where none did."""
+    """What the annotator, a language model, says of an answer. stage: the first component that failed; None
+    where none did.
+    """
 
     right: bool
     stage: Literal["dataset", "retriever", "model + prompt"] | None = None
     reason: str = ""
 
 
-class PeopleRow(msgspec.Struct, frozen=True, kw_only=True):
+class LabelledRow(msgspec.Struct, frozen=True, kw_only=True):
     """An answer with its labels. with_documents, without: what the model said when blame asked it again."""
 
     id: str
@@ -110,8 +112,8 @@ class PeopleRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.id, self.system
 
 
-def people_rows() -> list[PeopleRow]:
-    return [msgspec.json.decode(line, type=PeopleRow) for line in ROWS.read_bytes().splitlines()]
+def labelled_rows() -> list[LabelledRow]:
+    return [msgspec.json.decode(line, type=LabelledRow) for line in ROWS.read_bytes().splitlines()]
 
 
 class Blamed(msgspec.Struct, frozen=True):
@@ -120,18 +122,18 @@ class Blamed(msgspec.Struct, frozen=True):
     lost: frozenset[tuple[str, str]]
     causes: Mapping[tuple[str, str], Caused]
 
-    def component(self, row: PeopleRow) -> str:
+    def component(self, row: LabelledRow) -> str:
         return self.causes[row.key].component if row.key in self.causes else "none"
 
-    def wanted(self, row: PeopleRow, label: StageLabel) -> str:
-        """Return the component by a label: the judge where its verdict is not the person's."""
+    def wanted(self, row: LabelledRow, label: StageLabel) -> str:
+        """Return the component by a label: the judge where its verdict is not the annotator's."""
         lost = row.key in self.lost
         if row.answerable is False or label.right != lost:
             return label.stage or "none"
         return label.stage if label.right and label.stage else "judge"
 
 
-def blame_rows(rows: Sequence[PeopleRow]) -> Blamed:
+def blame_rows(rows: Sequence[LabelledRow]) -> Blamed:
     """Return what blame says of these rows, a model asked again where its replies are known."""
     asked = [row for row in rows if row.with_documents is not None]
     alone = _blame([row for row in rows if row.with_documents is None], "")
@@ -143,13 +145,13 @@ def blame_rows(rows: Sequence[PeopleRow]) -> Blamed:
     return Blamed(alone.lost | again.lost, {**alone.causes, **again.causes})
 
 
-def _again(rows: Iterable[PeopleRow], body: Body) -> str:
+def _again(rows: Iterable[LabelledRow], body: Body) -> str:
     prompt = prompt_of(body)
     row = max((row for row in rows if row.question in prompt), key=lambda row: len(row.question))
     return (row.without if "no passages to read" in prompt else row.with_documents) or "I do not know."
 
 
-def _blame(rows: Sequence[PeopleRow], more: str) -> Blamed:
+def _blame(rows: Sequence[LabelledRow], more: str) -> Blamed:
     lost: set[tuple[str, str]] = set()
     causes: dict[tuple[str, str], Caused] = {}
     for system in dict.fromkeys(row.system for row in rows):
@@ -178,7 +180,7 @@ def _blame(rows: Sequence[PeopleRow], more: str) -> Blamed:
     return Blamed(frozenset(lost), causes)
 
 
-def by_documents(row: PeopleRow) -> str:
+def by_documents(row: LabelledRow) -> str:
     """Return the component by one rule: the retriever's where no relevant document is among the contexts."""
     question = Question(id=row.id, question=row.question, document_ids=row.document_ids)
     answer = Answer(question_id=row.id, system=row.system, answer=row.answer, contexts=row.contexts)
@@ -186,7 +188,7 @@ def by_documents(row: PeopleRow) -> str:
     return "retriever" if missed else "model + prompt"
 
 
-def share(hits: Sequence[bool], rows: Sequence[PeopleRow]) -> str:
+def share(hits: Sequence[bool], rows: Sequence[LabelledRow]) -> str:
     """Return a share with its interval; rows of one document count as one piece of evidence."""
     estimate = mean_estimates({"hit": [float(hit) for hit in hits]}, [row.document_ids[0] for row in rows])[
         "hit"
@@ -195,7 +197,7 @@ def share(hits: Sequence[bool], rows: Sequence[PeopleRow]) -> str:
     return f"{estimate.value:6.1%}  ({low:.0%} to {high:.0%})  {sum(hits)} of {len(hits)}"
 
 
-def show(rows: Sequence[PeopleRow], blamed: Blamed) -> None:
+def show(rows: Sequence[LabelledRow], blamed: Blamed) -> None:
     """Print the agreement of one half, of all rows and of what both call wrong, and that of simpler rules."""
     wanted = [blamed.wanted(row, row.labels[0]) for row in rows]
     hits = [blamed.component(row) == want for row, want in zip(rows, wanted, strict=True)]
@@ -216,7 +218,7 @@ def show(rows: Sequence[PeopleRow], blamed: Blamed) -> None:
         print(f"  {want:17}{counts}")
 
 
-def differing(rows: Iterable[PeopleRow], blamed: Blamed) -> Iterator[str]:
+def differing(rows: Iterable[LabelledRow], blamed: Blamed) -> Iterator[str]:
     for row in rows:
         want, got = blamed.wanted(row, row.labels[0]), blamed.component(row)
         if want != got:
@@ -274,7 +276,7 @@ OF_CATEGORY = {
 
 
 def agents() -> None:
-    """Print which component the steps of an agent name, by what people say."""
+    """Print which component the steps of an agent name, beside what AgentRx's people say."""
     pairs: Counter[tuple[str, str]] = Counter()
     for line in AGENTS.read_bytes().splitlines():
         row = msgspec.json.decode(line, type=AgentRow)
@@ -314,7 +316,7 @@ def ragtruth() -> None:
 
 
 def main() -> None:
-    rows = people_rows()
+    rows = labelled_rows()
     blamed = blame_rows(rows)
     twice = [row for row in rows if len(row.labels) > 1]
     print(f"{len(rows)} rows: {dict(Counter(row.system for row in rows))}")

@@ -1,14 +1,14 @@
-"""Blame beside labels of the component that failed; all of them: benchmarks/blame_people.py."""
+"""Blame beside one language model's labels of the component that failed; all: benchmarks/blame_people.py."""
 
 from hashlib import sha256
 
 import pytest
-from benchmarks.blame_people import blame_rows, by_documents, people_rows
+from benchmarks.blame_people import blame_rows, by_documents, labelled_rows
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return people_rows()
+    return labelled_rows()
 
 
 def test_every_wrong_answer_has_a_stage_and_halves_are_by_the_digest_of_the_question(rows):

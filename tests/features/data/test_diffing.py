@@ -88,6 +88,24 @@ def test_runs_compare_on_questions_that_say_the_same_and_ranks_only_with_the_sam
     assert len(done.out.splitlines()) <= 25
 
 
+def test_a_run_whose_questions_differ_in_evidence_alone_is_of_the_version_with_its_evidence(files):
+    def at(start):
+        span = Evidence(document_id="d1", start=start, end=start + 4)
+        return [msgspec.structs.replace(A[0], evidence=[span]), *A[1:]]
+
+    write_rows("m.jsonl", at(5), Question)
+    write_rows("n.jsonl", at(6), Question)
+    for name, rows in (("m", at(5)), ("n", at(6)), ("other", at(7))):
+        run_of(name, rows, files)
+    standing = {
+        row.run.rpartition("/")[2]: row for row in api.diff_sets("m.jsonl", "n.jsonl", runs="runs").runs
+    }
+    assert [standing[name].version for name in ("m", "n", "other")] == ["A", "B", "A and B"]
+    assert {row.n_ranks for row in standing.values()} == {3}
+    same = api.diff_sets("m.jsonl", "m.jsonl", runs="runs")
+    assert {row.run.rpartition("/")[2]: row.n_ranks for row in same.runs} == {"m": 4, "n": 3, "other": 3}
+
+
 def test_where_the_evidence_alone_was_placed_anew_all_scores_compare(files):
     row = msgspec.structs.replace(A[0], metadata={"evidence_sources": [], "refresh": {"state": "moved"}})
     write_rows("e.jsonl", [row, *A[1:]], Question)

@@ -1,5 +1,9 @@
 """Documents that have changed: evidence is found again where that is certain; stale questions are named."""
 
+import random
+import time
+import unicodedata
+
 import msgspec
 import pytest
 
@@ -159,6 +163,51 @@ def test_without_digests_only_what_a_copied_reference_tells_is_said():
     other_words = asked(WHOLE, remembered=False, reference="in 1843")
     assert state(other_words, f"News. {MILL}") == "unknown"
     assert state(other_words, "Short.") == "unclear"
+
+
+SET_ANEW = {
+    "wrapped": lambda text: text.replace(" ", "\r\n"),
+    "spaces that do not break": lambda text: text.replace(" ", "\u00a0"),
+    "no width": lambda text: text.replace(" ", " \u200b"),
+    "soft hyphens": lambda text: text.replace("ill", "i\u00adll").replace("eber", "e\u00adber"),
+    "broken words": lambda text: text.replace("river", "ri-\n ver").replace("Weber", "We-\nber"),
+    "accents apart": lambda text: unicodedata.normalize("NFD", text),
+}
+
+
+@pytest.mark.parametrize("how", SET_ANEW)
+@pytest.mark.parametrize("lang", ["en", "de", None])
+@BOTH
+def test_a_document_that_is_only_set_anew_is_not_stale_under_another_id_either(words, lang, how):
+    text = MILL.replace("rye", "Rübsen")
+    question = msgspec.structs.replace(asked(words, text=text), lang=lang)
+    anew = SET_ANEW[how](text)
+    assert state(question, f"News. {anew}") in ("moved", "edited")
+    assert state(question, None, water=anew) in ("moved", "edited")
+
+
+def test_numbers_that_are_set_apart_are_not_the_same_number():
+    text = MILL.replace("30 villages", "1 20 villages")
+    question = asked("It sold bread to 1 20 villages.", text=text, reference="1 20")
+    assert state(question, text.replace("1 20", "12 0")) == "answer changed"
+
+
+def test_long_evidence_takes_no_minutes():
+    draw = random.Random(1)
+    known = [f"w{n}" for n in range(900)] + ["the"] * 300
+    words = draw.choices(known, k=4000)
+    question = asked(" ".join(words[:2500]), text=" ".join(words))
+    began = time.process_time()
+    words[100::50] = ["other"] * len(words[100::50])
+    assert state(question, " ".join(words)) == "evidence changed"
+    assert time.process_time() - began < 2
+
+
+def test_of_a_document_without_remembered_words_that_is_not_there_the_reason_says_so():
+    named = Question(id="q", question="When?", document_ids=["mill"])
+    for question in (named, asked(MILL), asked("Long before", remembered=False, reference="?")):
+        because = check(question, None).because["q"]
+        assert because.endswith("it may be there under another id."), because
 
 
 def test_of_evidence_that_is_a_whole_document_its_digest_tells_whether_it_is_the_same_or_was_renamed():

@@ -250,7 +250,6 @@ def _of_all(row: SystemBlame) -> dict[str, str]:
         "both": joint,
         "model": three[1].model or "" if three else "",
         "shared": plural(both.shared, "lost point") if both else "",
-        "comes": "comes" if both and both.shared == 1 else "come",
     }
 
 
@@ -260,8 +259,8 @@ def _both(row: SystemBlame) -> ChangePrice | None:
 
 PRICES_TOGETHER = Sentence[SystemBlame](
     code="prices-together",
-    text="Separately, the right documents bring {first} and {model} {second} of 100 points; together "
-    "{both}, not their sum.",
+    text="Do not add prices: asked separately, the right documents bring {first} and {model} {second} of 100 "
+    "points; asked together, {both}.",
     when="the right documents, another model and both were measured on the same questions, and what both "
     "bring differs by at least 0.1 of 100 points from the sum",
     holds=lambda row: bool(_together(row)),
@@ -276,12 +275,12 @@ PRICES_TOGETHER = Sentence[SystemBlame](
 )
 PRICES_SHARED = Sentence[SystemBlame](
     code="prices-do-not-add",
-    text="Prices do not add: {shared} {comes} back with either the right documents or a model that reads "
+    text="Prices do not add: {shared} could come back with either the right documents or a model that reads "
     "every relevant context.",
-    when="at least one lost point had a relevant document among its contexts and is right with the right "
-    "documents alone",
+    when="at least one lost point had a relevant document among its contexts, or this is unknown, "
+    "and is right with the right documents alone, or these were not asked",
     holds=lambda row: (both := _both(row)) is not None and both.shared > 0,
-    needs={"shared": "lost points that each of two changes brings back", "comes": "a verb"},
+    needs={"shared": "lost points that each of two changes could bring back"},
     fills=_of_all,
     never_beside=("prices-together",),
 )

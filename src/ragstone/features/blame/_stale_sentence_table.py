@@ -13,9 +13,10 @@ def _of(row: SystemBlame) -> dict[str, str]:
 
 STALE_LOST = Sentence[SystemBlame](
     code="points-stale",
-    text="{n} of the {lost} {is} on stale questions, whose evidence has changed or is not there: neither "
+    text="{n} of the {lost} {is} on stale questions, whose evidence has changed or was not found: neither "
     "retriever nor model is charged with them. `ragstone build refresh` lists what to mend.",
-    when="the evidence of at least one lost point's question has changed, is gone, or is in no document",
+    when="the evidence of at least one lost point's question has changed or was not found, or no "
+    "document has the id that the question names",
     holds=lambda row: bool(row.causes.get("stale evidence")),
     needs={
         "n": "lost points whose cause is stale evidence",

@@ -9,8 +9,9 @@ MEANINGS = {
     "edited": "found again in other words that change no number, negation or reference",
     "answer changed": "a number, a negation or the reference in the evidence has changed",
     "evidence changed": "the evidence says something else, and nobody knows whether the answer has changed",
-    "evidence gone": "no document has the evidence any more",
-    "document gone": "no document has the id that the question names, nor the evidence",
+    "evidence gone": "its words, or enough of them, were not found in any document",
+    "document gone": "no document has the id that the question names, and its evidence was not found"
+    " by its words",
     "unclear": "the evidence may be at several places, or nothing but the document is known",
     "unknown": "nothing is remembered of the evidence",
     "none": "the question names no evidence and no document",

@@ -29,7 +29,7 @@ def _of(compared: StaleCompared) -> dict[str, str]:
 STALE_COMPARED = Sentence[StaleCompared](
     code="stale-compared",
     text="{n} of the {questions} compared {are} stale in A or B: in the documents of that run the evidence "
-    "has changed or is not there, so a correct answer may score as wrong: {names}.",
+    "has changed or was not found, so a correct answer may score as wrong: {names}.",
     when="summary.json of A or B names at least one of the compared questions as stale",
     holds=lambda compared: bool(compared.stale),
     needs={

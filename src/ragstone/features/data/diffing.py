@@ -55,8 +55,8 @@ class RunStanding(msgspec.Struct, frozen=True, kw_only=True):
 
     version: whose questions it has; `unknown` where its questions were changed since, or are not there.
     n_questions: of the run. n_scores: of them, those whose text and references are the same in A and B, on
-    which scores compare; n_ranks: of these, those with the same evidence and documents, on which measures of
-    retrieval compare too.
+    which scores compare; n_ranks: of these, those that have the same evidence and documents, in the run too,
+    on which measures of retrieval compare too.
     """
 
     run: str
@@ -257,11 +257,15 @@ def _standing(place: Path, sides: Sequence[Mapping[str, Question]]) -> RunStandi
         return RunStanding(run=str(place), version="unknown", n_questions=0, n_scores=0, n_ranks=0)
     held = [[row for row in rows if row.id in side and _said(side[row.id]) == _said(row)] for side in sides]
     both = [row for row in held[0] if row.id in sides[1] and _said(sides[1][row.id]) == _said(row)]
-    n_a, n_b = len(held[0]), len(held[1])
+    # Where the texts are those of both, the evidence tells.
+    n_a, n_b = (
+        (len(of), sum(_where(row) == _where(side[row.id]) for row in of))
+        for of, side in zip(held, sides, strict=True)
+    )
     version: Version = "neither"
-    if n_a or n_b:
+    if n_a > (0, 0) or n_b > (0, 0):
         version = "A" if n_a > n_b else "B" if n_b > n_a else "A and B"
-    ranked = [row for row in both if _where(sides[0][row.id]) == _where(sides[1][row.id])]
+    ranked = [row for row in both if _where(row) == _where(sides[0][row.id]) == _where(sides[1][row.id])]
     return RunStanding(
         run=str(place), version=version, n_questions=len(rows), n_scores=len(both), n_ranks=len(ranked)
     )

@@ -6,6 +6,7 @@ became which.
 """
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -27,12 +28,17 @@ ALIKE = 0.75  # below it the evidence is in other words, and whether they say th
 FEW = 2  # unless only so many words differ
 SHORTEST = 4  # words of a sentence, from which on its own words tell
 STRAY = 6  # words: a word that stands so far from all others that match is another one
+LONG = 400  # words of a passage, from which on those that are everywhere begin no common block
 TYPO = 4  # letters, from which on a word may differ in one
+LONGEST = 4000  # characters of a passage that is looked for by its letters
 SHOWN = 90  # characters of a passage within a reason
 
 What = Literal["number", "negation", "answer", "words"]
 _MARKED = "\u0300-\u036f\u0900-\u0dff"
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+_UNPRINTED = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")  # soft hyphens, spaces of no width
+_BROKEN = re.compile(r"(?<=[^\W\d_])-[^\S\n]*\n\s*(?=[^\W\d_])")  # a word, at the end of a line
 
 
 class Realigned(NamedTuple):
@@ -82,6 +88,11 @@ class TextWords:
             places[seed].append(at)
         return places
 
+    @cached_property
+    def letters(self) -> str:
+        """The text without what depends on how it is set."""
+        return _letters(self.text)
+
     def raw(self, first: int, last: int) -> str:
         """Return the text from one word to another."""
         return self.text[self.spans[first][0] : self.spans[last][1]] if first <= last else ""
@@ -92,6 +103,7 @@ def rough_seeds(text: str) -> set[tuple[str, ...]]:
 
     Of a text in a script without spaces, words as `tokenize` has them too.
     """
+    text = unicodedata.normalize("NFC", _UNPRINTED.sub("", text))
     seeds = set(_in_a_row(text.casefold().split()))
     return seeds | set(_in_a_row([t for _, _, t in token_spans(text)])) if _UNSPACED.search(text) else seeds
 
@@ -115,6 +127,55 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
     at = words.text.find(passage)
     if at >= 0 and at == words.text.rfind(passage):
         return Realigned(at + begin, at + end, 1.0, None, known.words, known.words)
+    aligned = _by_words(passage, (begin, end), words, asked)
+    if aligned is not None and aligned.what is None:
+        return aligned
+    again = _by_letters((passage[:begin], passage[begin:end], passage[end:]), words)
+    return Realigned(*again, 1.0, None, known.words, known.words) if again else aligned
+
+
+def _by_letters(parts: tuple[str, str, str], words: TextWords) -> tuple[int, int] | None:
+    """Return where the middle part is, if the three are in a row, once, but for how they are set.
+
+    That is: white space, words broken at the ends of lines, what is not printed, accents apart from letters.
+    """
+    if sum(map(len, parts)) > LONGEST or _letters("".join(parts)) not in words.letters:
+        return None
+    pattern = re.compile("".join(f"({_set_otherwise(part)})" for part in parts))
+    first = pattern.search(words.text)
+    if first is None or not first[2] or pattern.search(words.text, first.start() + 1):
+        return None
+    return first.span(2)
+
+
+def _letters(text: str) -> str:
+    shown = unicodedata.normalize("NFC", _UNPRINTED.sub("", text))
+    return "".join(shown.replace("-", "").split())
+
+
+def _set_otherwise(text: str) -> str:
+    """Return a pattern of a text, however it is set."""
+    clean = unicodedata.normalize("NFC", _UNPRINTED.sub("", _BROKEN.sub("", text)))
+    pieces: list[str] = []
+    last = ""
+    for char in clean:
+        if char.isspace():
+            if not last.isspace():
+                pieces.append(rf"(?:\s|{_UNPRINTED.pattern})+")
+        else:
+            if _UNSPACED.match(last) and _UNSPACED.match(char):
+                pieces.append(r"\s*")
+            elif last.isalpha() and char.isalpha():
+                pieces.append(rf"(?:{_UNPRINTED.pattern}|-[^\S\n]*\n\s*)*")
+            forms = dict.fromkeys((char, unicodedata.normalize("NFD", char)))
+            pieces.append(f"(?:{'|'.join(map(re.escape, forms))})")
+        last = char
+    return "".join(pieces)
+
+
+def _by_words(passage: str, span: tuple[int, int], words: TextWords, asked: Asked) -> Realigned | None:
+    """Return where evidence is by the words of its passage; None where too few of them are in the text."""
+    begin, end = span
     old = TextWords(passage)
     inside = [at for at, (a, b, _) in enumerate(old.spans) if b > begin and a < end]
     if not inside:
@@ -129,8 +190,8 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
     first += first == 0 < inside[0] and 0 not in to
     last -= last == len(old.tokens) - 1 > inside[-1] and last not in to
     core = range(first, last + 1)
-    span = core if len(core) >= SHORTEST else range(len(old.tokens))
-    similarity = sum(at in to for at in span) / len(span)
+    counted = core if len(core) >= SHORTEST else range(len(old.tokens))
+    similarity = sum(at in to for at in counted) / len(counted)
     now = _image(to, first, last)
     exact = _image(to, inside[0], inside[-1])
     if similarity < SIMILAR or now is None or exact is None:
@@ -146,7 +207,7 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
         ),
         asked,
     )
-    if what is None and (1 - similarity) * len(span) > max(FEW, (1 - ALIKE) * len(span)):
+    if what is None and (1 - similarity) * len(counted) > max(FEW, (1 - ALIKE) * len(counted)):
         what = "words"
     return Realigned(start, stop, similarity, what, was_core, now_core)
 
@@ -181,7 +242,9 @@ def _window(tokens: list[str], words: TextWords) -> tuple[int, int] | None:
 
 def _mapping(old: Sequence[str], new: Sequence[str], low: int) -> dict[int, int]:
     """Return word of the passage -> word of the text, of those that stand in both in the same order."""
-    blocks = [b for b in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks() if b.size]
+    # Of long passages the pairs of frequent words are many: a page took minutes.
+    matcher = SequenceMatcher(None, old, new, autojunk=len(old) >= LONG)
+    blocks = [block for block in matcher.get_matching_blocks() if block.size]
     to: dict[int, int] = {}
     for n, block in enumerate(blocks):
         if block.size == 1 and len(old) > SEED:

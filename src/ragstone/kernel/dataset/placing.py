@@ -70,8 +70,8 @@ class PlacedEvidence(msgspec.Struct, frozen=True, kw_only=True):
             more = f" and {len(stale) - SHOWN:,} more" if len(stale) > SHOWN else ""
             notes.append(
                 f"{len(stale):,} of {plural(len(self.questions), 'question')} "
-                f"{'is' if len(stale) == 1 else 'are'} stale ({kinds}): the documents no longer say what "
-                f"their evidence said, so a correct answer may score as wrong: "
+                f"{'is' if len(stale) == 1 else 'are'} stale ({kinds}): their evidence was not found "
+                f"in the documents as it was, so a correct answer may score as wrong: "
                 f"{', '.join(sorted(stale)[:SHOWN])}{more}. `ragstone build refresh` lists what to mend."
             )
         if self.n_unknown:

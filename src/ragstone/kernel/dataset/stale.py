@@ -25,6 +25,7 @@ MOST_DOCUMENTS = 3  # that are aligned with a passage, those with most of its se
 SHARE = 0.4  # of a passage's seeds that another document must have
 SURE = 0.8  # similarity in its own document, from which on evidence is not looked for elsewhere
 FOUND: tuple[State, ...] = ("unchanged", "moved", "edited")
+UNTOLD = " No words of its evidence are remembered, so it may be there under another id."
 GRAVITY: dict[State, int] = {state: rank for rank, state in enumerate((*FOUND, "unknown", "unclear", *STALE))}
 
 
@@ -87,7 +88,8 @@ def check_evidence(questions: Sequence[Question], documents: Sequence[Document])
             here = msgspec.structs.replace(one.was, document_id=renamed[one.known.digest])
             spans[one.key] = SpanState("moved", here)
         else:
-            gone = SpanState("document gone", one.was, f"Document {name} is not among the documents.", 0.0)
+            because = f"Document {name} is not among the documents.{'' if one.known.words else UNTOLD}"
+            gone = SpanState("document gone", one.was, because, 0.0)
             spans[one.key] = gone
             elsewhere += [(one, gone)] if one.known.words else []
     spans |= _found_elsewhere(elsewhere, texts)
@@ -105,7 +107,11 @@ def _in_its_document(one: _Sought, words: TextWords) -> SpanState:
         if one.start >= begin and text.startswith(passage, one.start - begin):
             return same
         again = _aligned(one, words, name)
-        return again if again and again.state in STALE and _meet(again.now, here) else same
+        return (
+            again
+            if again and again.state in STALE and again.now.start < here.end and here.start < again.now.end
+            else same
+        )
     if not known.words:
         reason = f"Document {name} has changed, and only its digest is known of the evidence."
         return SpanState("unclear", one.was, reason)
@@ -128,10 +134,6 @@ def _aligned(one: _Sought, words: TextWords, name: str) -> SpanState | None:
     because = f"Document {name} now says “{now_text}”; the evidence was “{was_text}”."
     changed: State = "evidence changed" if again.what == "words" else "answer changed"
     return SpanState(changed, now, because, again.similarity)
-
-
-def _meet(one: Evidence, other: Evidence) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _differing(was: str, now: str) -> tuple[str, str]:
@@ -301,7 +303,7 @@ def _without_evidence(row: Question, texts: Mapping[str, str], kept: set[str]) -
     if not texts or not named or any(name in texts or name in kept for name in named):
         return None
     nowhere = Evidence(document_id=named[0], start=0, end=0)
-    return SpanState("document gone", nowhere, f"Document {named[0]} is not among the documents.")
+    return SpanState("document gone", nowhere, f"Document {named[0]} is not among the documents.{UNTOLD}")
 
 
 def _replaced(question: Question, of_row: Sequence[SpanState]) -> Question:
