@@ -262,8 +262,10 @@ _Family = dict[object, tuple[Sign, Codes]]
 def _properties(rows: Sequence[Answer]) -> _Family:
     """Return what is measured: yes or no, and numbers beyond limits that a small share of the rows is."""
     family: _Family = {}
-    for name, measured in PROPERTIES.items():
-        values = np.array([math.nan if (one := measured.of(row)) is None else one for row in rows])
+    # One row after the other: the words of its texts are then cut once for all that is measured of it.
+    table = [[measured.of(row) for measured in PROPERTIES.values()] for row in rows]
+    columns = np.array(table, dtype=np.float64).T  # None, which cannot be said, becomes NaN
+    for (name, measured), values in zip(PROPERTIES.items(), columns, strict=True):
         known = values[~np.isnan(values)]
         if not known.size:
             continue
