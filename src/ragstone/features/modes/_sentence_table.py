@@ -6,7 +6,7 @@ from ragstone.kernel.runs.modes import Mode, ModeShare, ModesSummary
 from ragstone.kernel.sentences import Sentence
 
 FEW_WRONG = 20
-"""Wrong answers below which only a mode that holds most of them can be confirmed."""
+"""Wrong answers below which it is said that they are few."""
 
 
 def interval_text(share: ModeShare | None) -> str:
@@ -110,6 +110,8 @@ def _of_run(summary: ModesSummary) -> dict[str, str]:
         "lost": count(proposal.n_quotes - proposal.n_held) if proposal else "",
         "failed": plural(proposal.n_failed, "call") if proposal else "",
         "people": plural(proposal.n_of_people, "mode") if proposal else "",
+        "known": plural(proposal.n_known, "candidate") if proposal else "",
+        "have": "has" if proposal and proposal.n_known == 1 else "have",
     }
 
 
@@ -129,6 +131,8 @@ RUN_NEEDS = {
     "lost": "quotes that are not in their row",
     "failed": "calls to the model that failed",
     "people": "modes from people's notes",
+    "known": "candidates that are confirmed and name the answers of a mode that has a file",
+    "have": "has or have",
 }
 
 
@@ -161,13 +165,18 @@ ALL_WRONG = Sentence[ModesSummary](
 )
 NONE_CONFIRMED = Sentence[ModesSummary](
     code="modes-none-confirmed",
-    text="No mode is named: {tested} {was} tested on other answers, and none is confirmed. The failures may "
-    "still have something in common.",
+    text="No new mode is confirmed: {tested} {was} tested on other answers. The failures may still have "
+    "something in common.",
     when="some answers are wrong and some right, modes were proposed by this command, candidates were "
-    "tested, and none was named",
+    "tested, and none was named, nor confirmed as one that has a file",
     holds=lambda summary: (
         _has_both(summary)
-        and bool(summary.proposal and summary.proposal.n_tested and not summary.proposal.n_named)
+        and bool(
+            summary.proposal
+            and summary.proposal.n_tested
+            and not summary.proposal.n_named
+            and not summary.proposal.n_known
+        )
     ),
     needs=_run_needs("tested", "was"),
     fills=_of_run,
@@ -175,8 +184,8 @@ NONE_CONFIRMED = Sentence[ModesSummary](
 )
 NO_CANDIDATE = Sentence[ModesSummary](
     code="modes-no-candidate",
-    text="No mode is named: nothing that was looked at is clearly more frequent among wrong answers. The "
-    "failures may still have something in common.",
+    text="No new mode is confirmed: nothing that was looked at is clearly more frequent among wrong answers. "
+    "The failures may still have something in common.",
     when="some answers are wrong and some right, modes were proposed by this command, and no candidate was "
     "worth a test",
     holds=lambda summary: _has_both(summary) and bool(summary.proposal and not summary.proposal.n_tested),
@@ -185,7 +194,7 @@ NO_CANDIDATE = Sentence[ModesSummary](
 WRONG = Sentence[ModesSummary](
     code="modes-wrong",
     text="{wrong} of {answers} {are} wrong by {judge}.",
-    when="some answers are wrong and some right, and a mode was named, or none was proposed by this command",
+    when="some answers are wrong and some right, and a mode was named or found again, or none was proposed by this command",
     holds=_has_both,
     needs=_run_needs("wrong", "answers", "are", "judge"),
     fills=_of_run,
@@ -193,7 +202,7 @@ WRONG = Sentence[ModesSummary](
 )
 FEW = Sentence[ModesSummary](
     code="modes-few-wrong",
-    text="Only {wrong} of {answers} {are} wrong: only a mode that holds most of them can be confirmed.",
+    text="Only {wrong} of {answers} {are} wrong, so a mode of few of them may be there and not be confirmed.",
     when="modes were proposed by this command, and fewer than 20 answers are wrong, but not all",
     holds=lambda summary: summary.proposal is not None and _has_both(summary) and summary.n_wrong < FEW_WRONG,
     needs=_run_needs("wrong", "answers", "are"),
@@ -243,11 +252,21 @@ FAILED = Sentence[ModesSummary](
 )
 OF_PEOPLE = Sentence[ModesSummary](
     code="modes-of-people",
-    text="{people} from people's notes: they are not tested, for people saw them.",
+    text="{people} from people's notes, which were not tested.",
     when="this command proposed at least one mode from people's notes",
     holds=lambda summary: bool(summary.proposal and summary.proposal.n_of_people),
     needs=_run_needs("people"),
     fills=_of_run,
+)
+FOUND_AGAIN = Sentence[ModesSummary](
+    code="modes-found-again",
+    text="{known} {have} a mode file already, with half of its answers or more.",
+    when="this command confirmed at least one candidate whose answers, and those of a mode that was there, "
+    "have half of them or more in common",
+    holds=lambda summary: bool(summary.proposal and summary.proposal.n_known),
+    needs=_run_needs("known", "have"),
+    fills=_of_run,
+    never_beside=("modes-none-wrong", "modes-all-wrong", "modes-none-confirmed", "modes-no-candidate"),
 )
 OTHER_LABELS = Sentence[Mode](
     code="mode-other-labels",
@@ -259,5 +278,5 @@ OTHER_LABELS = Sentence[Mode](
 )
 MODE_SENTENCES = (CHECKED, CHECKED_BLIND, PARTLY, NOT_ASKED, NOT_CHECKED)
 OUTCOMES = (NONE_WRONG, ALL_WRONG, NONE_CONFIRMED, NO_CANDIDATE, WRONG)
-NOTES = (FEW, UNCOVERED, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE)
+NOTES = (FEW, UNCOVERED, FOUND_AGAIN, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE)
 SENTENCES = (*MODE_SENTENCES, OTHER_LABELS, *OUTCOMES, *NOTES)

@@ -23,7 +23,7 @@ def modes(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", help="Model that reads wrong answers and is asked about modes; default: none."
+            "--model", help="Model that reads wrong answers, and is asked about modes; default: none, and that of judge.model."
         ),
     ] = None,
     judge: Annotated[
@@ -87,8 +87,9 @@ def modes(
     for path in summary.written:
         say(f"Written: {path}")
     say(f"Modes: {run / MODES_FILE}, of each answer in {MODE_ROWS}")
-    if any(not mode.checked for mode in summary.modes):
-        say(f"To check one: ragstone modes {run} --queue {summary.modes[0].name}")
+    unchecked = next((mode.name for mode in summary.modes if not mode.checked), None)
+    if unchecked is not None:
+        say(f"To check one: ragstone modes {run} --queue {unchecked}")
     unscored = sum(mode.n_unscored for mode in summary.modes if mode.n_asked)
     leave(cut_off(summary.calls), summary.calls, strict=asking.strict, lost=unscored)
 

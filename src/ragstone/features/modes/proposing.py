@@ -264,7 +264,7 @@ def _properties(rows: Sequence[Answer]) -> _Family:
     family: _Family = {}
     # One row after the other: the words of its texts are then cut once for all that is measured of it.
     table = [[measured.of(row) for measured in PROPERTIES.values()] for row in rows]
-    columns = np.array(table, dtype=np.float64).T  # None, which cannot be said, becomes NaN
+    columns = np.array(table, dtype=np.float64).reshape(-1, len(PROPERTIES)).T  # None becomes NaN
     for (name, measured), values in zip(PROPERTIES.items(), columns, strict=True):
         known = values[~np.isnan(values)]
         if not known.size:
