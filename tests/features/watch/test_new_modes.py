@@ -1,4 +1,7 @@
 import datetime
+from zlib import crc32
+
+import pytest
 
 from ragstone.features.watch._new_modes import JudgedExchange, find_new_modes
 from ragstone.kernel.records import Answer
@@ -29,13 +32,9 @@ def test_a_kind_of_mistake_that_begins_is_found():
     assert mode.signs.sign.measure == "refuses"
 
 
-def test_where_one_person_asks_everything_there_is_no_other_half_to_decide_and_nothing_is_found():
-    day = BEGIN + datetime.timedelta(days=70)
-    for name in ("ann", "bob", "cleo", "dan"):  # whichever half it is
-        rows, read = log_of(70, lambda _n, name=name: name)
-        assert find_new_modes(rows, read, day, 0.001) == []
-
-
-def test_people_of_one_half_who_come_late_are_compared_with_nobody():
-    rows, read = log_of(70, lambda n: "ann" if n < 500 else f"user {n % 40}")
-    find_new_modes(rows, read, BEGIN + datetime.timedelta(days=70), 0.001)
+@pytest.mark.parametrize("n_alone", [0, 500, 840])
+def test_where_all_who_asked_are_of_one_half_no_other_decides_and_nothing_is_found(n_alone):
+    names = [name for at in range(200) if crc32((name := f"user {at}").encode()) % 2 == 0]
+    rows, read = log_of(70, lambda n: names[n % 40] if n < n_alone else f"user {n % 40}")
+    found = find_new_modes(rows, read, BEGIN + datetime.timedelta(days=70), 0.001)
+    assert bool(found) is (n_alone == 0)
