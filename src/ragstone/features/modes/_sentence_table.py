@@ -102,7 +102,6 @@ def _of_run(summary: ModesSummary) -> dict[str, str]:
         "tested": plural(proposal.n_tested, "candidate") if proposal else "",
         "was": "was" if proposal and proposal.n_tested == 1 else "were",
         "uncovered": count(summary.n_uncovered),
-        "in": "is" if summary.n_uncovered == 1 else "are",
         "read": count(proposal.n_read) if proposal else "",
         "left": plural(summary.n_left_out, "answer"),
         "dropped": plural(proposal.n_dropped, "mode") if proposal else "",
@@ -123,7 +122,6 @@ RUN_NEEDS = {
     "tested": "candidates that were tested on answers they were not proposed from",
     "was": "was or were",
     "uncovered": "wrong answers that no mode's judge names",
-    "in": "is or are",
     "read": "answers of a random sample",
     "left": "answers without a score of that judge",
     "dropped": "modes of the model that quote fewer than two rows truly",
@@ -146,7 +144,7 @@ def _has_both(summary: ModesSummary) -> bool:
 
 NONE_WRONG = Sentence[ModesSummary](
     code="modes-none-wrong",
-    text="None of {answers} is wrong by {judge}, so there is nothing to explain.",
+    text="No answer is wrong by {judge} ({answers}), so there is nothing to explain.",
     when="the judge scored answers, and none is wrong",
     holds=lambda summary: summary.n_wrong == 0,
     needs=_run_needs("answers", "judge"),
@@ -155,8 +153,8 @@ NONE_WRONG = Sentence[ModesSummary](
 )
 ALL_WRONG = Sentence[ModesSummary](
     code="modes-all-wrong",
-    text="{judge} calls all of {answers} wrong, so nothing sets wrong answers apart. Label some: `ragstone "
-    "agree` says whether the judge is right.",
+    text="Every answer is wrong by {judge} ({answers}), so nothing sets wrong answers apart. Label some: "
+    "`ragstone agree` says whether the judge is right.",
     when="the judge scored answers, and every one is wrong",
     holds=lambda summary: 0 < summary.n_answers == summary.n_wrong,
     needs=_run_needs("answers", "judge"),
@@ -211,10 +209,10 @@ FEW = Sentence[ModesSummary](
 )
 UNCOVERED = Sentence[ModesSummary](
     code="modes-uncovered",
-    text="{uncovered} of {wrong} wrong answers {in} in no mode.",
+    text="No mode's judge names {uncovered} of {wrong} wrong answers.",
     when="there are modes whose judges scored answers, and at least one answer is wrong",
     holds=lambda summary: summary.n_wrong > 0 and any(mode.n_asked for mode in summary.modes),
-    needs=_run_needs("uncovered", "wrong", "in"),
+    needs=_run_needs("uncovered", "wrong"),
     fills=_of_run,
     never_beside=("modes-none-wrong",),
 )
@@ -260,7 +258,7 @@ OF_PEOPLE = Sentence[ModesSummary](
 )
 FOUND_AGAIN = Sentence[ModesSummary](
     code="modes-found-again",
-    text="{known} {have} a mode file already, with half of its answers or more.",
+    text="{known} {have} a mode file already, which names at least half of the same answers.",
     when="this command confirmed at least one candidate whose answers, and those of a mode that was there, "
     "have half of them or more in common",
     holds=lambda summary: bool(summary.proposal and summary.proposal.n_known),

@@ -281,7 +281,8 @@ async def _by_signs(
             f"ragstone modes, from {plan.run.summary.name} without a model: {one.n_wrong} of {one.n} answers "
             f"with it are wrong by {plan.lead.judge}"
         )
-        text = signs_file(name, _statement(one.sign), [one.sign], one.unless, inputs, source)
+        statement = f"The answer is wrong, and {one.sign.clause}."
+        text = signs_file(name, statement, [one.sign], one.unless, inputs, source)
         judge = parse_judge(text, plan.modes_folder / f"{name}.toml")
         rows = await _judged(plan, judge, plan.answers, session)
         yes = _yes(rows)
@@ -307,10 +308,6 @@ async def _by_signs(
         n_known=len(found.signs) - len(drafts),
     )
     return drafts, proposal
-
-
-def _statement(sign: Sign) -> str:
-    return f"The answer is wrong, and {sign.clause}."
 
 
 def _part(sign: Sign) -> EvidencePart:
@@ -378,7 +375,11 @@ async def _by_model(
     rows = [WrongRow(row, plan.beside.get((row.question_id, row.system), "")) for row in shown]
     read = await read_modes_of(rows, plan.model, session)
     if everything:
-        read = msgspec.structs.replace(read, modes=_stand_ins())
+        stand_ins = [
+            ReadMode(title=f"mode {n}", question=f"Mode {n}: {'x' * 80}.", evidence=[])
+            for n in range(MOST_MODES)
+        ]
+        read = msgspec.structs.replace(read, modes=stand_ins)
     tests = [bad[at] for at in order[n_shown : n_shown + MOST_ASKED]]
     tests += [good[at] for at in rng.permutation(len(good))[:MOST_ASKED]]
     drafts = _drafts(plan, read, [*judgements])
@@ -399,12 +400,6 @@ async def _by_model(
         n_dropped=read.n_dropped,
         n_failed=read.n_failed,
     )
-
-
-def _stand_ins() -> list[ReadMode]:
-    return [
-        ReadMode(title=f"mode {n}", question=f"Mode {n}: {'x' * 80}.", evidence=[]) for n in range(MOST_MODES)
-    ]
 
 
 def _drafts(plan: ModesPlan, read: ReadModes, taken: Sequence[str]) -> list[Draft]:
