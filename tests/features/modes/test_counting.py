@@ -113,7 +113,7 @@ def test_labels_of_another_question_or_that_were_chosen_do_not_count():
 
 
 def test_where_other_answers_are_wrong_than_when_the_queue_was_drawn_the_chances_count():
-    # None of 40 has it by its judge. Of 40 wrong ones 20 were drawn, of 160 right ones 20; wrong ones have it.
+    # Its judge names none. Of 40 wrong ones 20 were drawn, of 160 right ones 20; the wrong ones have it.
     # Now half of the wrong ones, and twice as many right ones, are called wrong: 60 answers with two chances.
     before, now = rows_of(0, 40, 160), rows_of(0, 40, 160)
     chance = {"w": 20 / 40, "r": 20 / 160}
