@@ -192,8 +192,8 @@ NO_CANDIDATE = Sentence[ModesSummary](
 WRONG = Sentence[ModesSummary](
     code="modes-wrong",
     text="{wrong} of {answers} {are} wrong by {judge}.",
-    when="some answers are wrong and some right, and a mode was named or found again, or none was proposed by "
-    "this command",
+    when="some answers are wrong and some right, and a mode was named or found again, or none was proposed "
+    "by this command",
     holds=_has_both,
     needs=_run_needs("wrong", "answers", "are", "judge"),
     fills=_of_run,
