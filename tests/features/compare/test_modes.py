@@ -101,6 +101,11 @@ def test_a_difference_that_its_interval_ends_at_has_p_of_five_per_cent():
     assert p == pytest.approx(0.05, abs=1e-4)
 
 
+def test_runs_that_are_labelled_in_full_differ_for_certain():
+    a, b = (ModeShare(value=value, low=value, high=value, n=50) for value in (0.3, 0.2))
+    assert [_between(a, b)[1], _between(a, a)[1]] == [0, 1]
+
+
 def test_a_mode_of_another_file_is_not_compared_and_said_so(runs):
     summary = read_modes(runs[1])
     changed = [

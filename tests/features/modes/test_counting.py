@@ -1,3 +1,4 @@
+import msgspec
 import numpy as np
 import pytest
 
@@ -109,6 +110,28 @@ def test_labels_of_another_question_or_that_were_chosen_do_not_count():
     ]
     used, n_other = labels_of(MODE, given, {("y0", "s"): "text"})
     assert (used, n_other) == ([given[0]], 3)
+
+
+def test_where_other_answers_are_wrong_than_when_the_queue_was_drawn_the_chances_count():
+    # Its judge names none. Of 40 wrong ones 20 were drawn, of 160 right ones 20; the wrong ones have it.
+    # Now half of the wrong ones, and twice as many right ones, are called wrong: 60 answers with two chances.
+    before, now = rows_of(0, 40, 160), rows_of(0, 40, 160)
+    chance = {"w": 20 / 40, "r": 20 / 160}
+    changed = {key: (key[0][0] == "w") is (int(key[0][1:]) % 2 == 0) for key in before.keys}
+    now = msgspec.structs.replace(now, wrong=changed)
+    given = [
+        Label(
+            question_id=f"{name}{at}",
+            system="s",
+            score=float(name == "w"),
+            metadata={"inclusion": chance[name], "queue": "mode-jjjjjjjj-1", "policy": "d"},
+        )
+        for name in "wr"
+        for at in range(20)
+    ]
+    share = with_counts(MODE, now, given).prevalence
+    assert share.value == pytest.approx(40 / 200)  # 20 · 2 of 20 · 2 + 20 · 8
+    assert with_counts(MODE, before, given).prevalence.value == pytest.approx(40 / 200)
 
 
 def test_intervals_hold_the_truth_about_as_often_as_they_say():

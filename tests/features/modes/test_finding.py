@@ -46,6 +46,10 @@ def test_run_again_the_modes_of_the_files_are_counted_and_nothing_is_proposed(ru
     assert second.modes == first.modes
     again = ragstone.modes(run_folder, propose=True)  # what a file has already is not proposed once more
     assert again.written == []
+    assert again.proposal.n_known == 2
+    text = command("modes", RUN, "--propose").out
+    assert "No new mode" not in text
+    assert "2 candidates have a mode file already" in text
 
 
 def test_labels_of_a_queue_give_precision_recall_and_prevalence(run_folder, folder):
@@ -154,6 +158,13 @@ def test_notes_of_people_become_modes_by_their_tags(run_folder):
     assert summary.proposal.n_of_people == 1
     rows = ragstone.modes_to_label(run_folder, "wrong_crop", n=30)
     assert {row.inclusion for row in rows} == {round(30 / 96, 9)}  # no judge has said anything yet
+
+
+def test_tags_in_another_script_are_modes_of_their_own(run_folder):
+    for at, tag in ((14, "неверная культура"), (15, "неверная культура"), (16, "गलत फसल"), (17, "गलत फसल")):
+        add_note(run_folder, f"q{at}", "Rice.", author="ann", tags=[tag])
+    assert len([mode for mode in ragstone.modes(run_folder).modes if mode.kind == "boolean"]) == 2
+    assert ragstone.modes(run_folder, propose=True).written == []  # the same tag has the same name
 
 
 @pytest.mark.parametrize(("share", "n_wrong"), [("none", 0), ("all", 96), ("ten", 10)])

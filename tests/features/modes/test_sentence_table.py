@@ -102,6 +102,7 @@ def test_the_sentences_on_modes_and_runs(says):
             proposal=ModesProposal(n_read=400, model="m", n_quotes=9, n_held=5, n_dropped=1, n_failed=2)
         ),
         summary_of(n_wrong=9, proposal=ModesProposal(n_read=400, n_of_people=2)),
+        summary_of(proposal=ModesProposal(n_read=400, n_tested=4, n_known=1)),
         summary_of(n_wrong=0),
         summary_of(n_answers=60),
     ):

@@ -129,3 +129,18 @@ def test_a_wrong_file_says_what_to_change(text, says, tmp_path):
     with pytest.raises(ConfigError) as mistake:
         parse_judge(text, tmp_path / "mode.toml")
     says(mistake.value)
+
+
+def test_a_number_of_a_late_passage_is_in_the_contexts():
+    passages = [Context(text="sow the maize early " * 1_500), Context(text="Sow the maize 37 cm deep.")]
+    row = Answer(
+        question_id="q", system="s", question="How?", answer="Sow the maize 37 cm deep.", contexts=passages
+    )
+    assert PROPERTIES["number_outside_contexts"].of(row) == 0
+    assert PROPERTIES["outside_contexts"].of(row) == 0
+
+
+@pytest.mark.parametrize("end", ["۔", "।", "።", "."])
+def test_a_sentence_may_end_in_the_full_stop_of_any_script(end):
+    row = Answer(question_id="q", system="s", answer="one two three four five six seven eight nine" + end)
+    assert PROPERTIES["cut_off"].of(row) == 0

@@ -133,7 +133,7 @@ def _between(a: ModeShare, b: ModeShare) -> tuple[Estimate, float]:
         math.hypot(b.high - b.value, a.value - a.low),
     )
     towards_0 = below if value > 0 else above
-    p = 1.0
+    p = 0.0 if value else 1.0  # where both runs are labelled in full, nothing is open
     if value and towards_0:
         p = 2 * (1 - NormalDist().cdf(abs(value) / towards_0 * NormalDist().inv_cdf(0.975)))
     return _estimate(value, value - below, value + above, a.n + b.n), p

@@ -121,15 +121,27 @@ def with_counts(mode: Mode, rows: ModeRows, labels: Sequence[Label], *, seed: in
     )
     if not truth:
         return mode
-    if all(_fits(given[key][0], mode) for key in truth):
+    if _fit({key: given[key][0] for key in truth}, mode, rows):
         return _by_strata(mode, rows, truth, seed)
     return _by_weights(mode, rows, truth, {key: inclusion_of(given[key][0]) or 1.0 for key in truth})
 
 
-def _fits(label: Label, mode: Mode) -> bool:
-    """Whether a label's chance follows the strata of now, or was that of every answer."""
-    queue = str((label.metadata or {}).get("queue") or "")
-    return inclusion_of(label) is None or queue.startswith(f"{QUEUE}-{mode.judge_digest[:8]}-")
+def _fit(labels: Mapping[Key, Label], mode: Mode, rows: ModeRows) -> bool:
+    """Whether the labels' chances follow the strata of now, or were those of every answer.
+
+    They do not where the mode's judge is another one, and where other answers are wrong than were when the
+    queue was drawn: answers of one stratum then had different chances.
+    """
+    chances: dict[tuple[str, int], float] = {}
+    for key, label in labels.items():
+        queue, chance = str((label.metadata or {}).get("queue") or ""), inclusion_of(label)
+        if chance is None:
+            continue
+        if not queue.startswith(f"{QUEUE}-{mode.judge_digest[:8]}-"):
+            return False
+        if chances.setdefault((queue, rows.stratum(key)), chance) != chance:
+            return False
+    return True
 
 
 def _by_strata(mode: Mode, rows: ModeRows, truth: Mapping[Key, bool], seed: int) -> Mode:
@@ -175,7 +187,7 @@ def _share(value: float, draws: Floats, n: int) -> ModeShare:
 
 
 def _by_weights(mode: Mode, rows: ModeRows, truth: Mapping[Key, bool], chances: Mapping[Key, float]) -> Mode:
-    """Return the counts by the chances alone, where another judge of the mode made the strata.
+    """Return the counts by the chances alone, where the strata were others when the queue was drawn.
 
     Wilson's interval of the weighted share, with the number of labels over the design effect of the weights
     (Kish 1965).

@@ -6,7 +6,7 @@ from ragstone.kernel.runs.modes import Mode, ModeShare, ModesSummary
 from ragstone.kernel.sentences import Sentence
 
 FEW_WRONG = 20
-"""Wrong answers below which only a mode that holds most of them can be confirmed."""
+"""Wrong answers below which it is said that they are few."""
 
 
 def interval_text(share: ModeShare | None) -> str:
@@ -102,7 +102,6 @@ def _of_run(summary: ModesSummary) -> dict[str, str]:
         "tested": plural(proposal.n_tested, "candidate") if proposal else "",
         "was": "was" if proposal and proposal.n_tested == 1 else "were",
         "uncovered": count(summary.n_uncovered),
-        "in": "is" if summary.n_uncovered == 1 else "are",
         "read": count(proposal.n_read) if proposal else "",
         "left": plural(summary.n_left_out, "answer"),
         "dropped": plural(proposal.n_dropped, "mode") if proposal else "",
@@ -110,6 +109,8 @@ def _of_run(summary: ModesSummary) -> dict[str, str]:
         "lost": count(proposal.n_quotes - proposal.n_held) if proposal else "",
         "failed": plural(proposal.n_failed, "call") if proposal else "",
         "people": plural(proposal.n_of_people, "mode") if proposal else "",
+        "known": plural(proposal.n_known, "candidate") if proposal else "",
+        "have": "has" if proposal and proposal.n_known == 1 else "have",
     }
 
 
@@ -121,7 +122,6 @@ RUN_NEEDS = {
     "tested": "candidates that were tested on answers they were not proposed from",
     "was": "was or were",
     "uncovered": "wrong answers that no mode's judge names",
-    "in": "is or are",
     "read": "answers of a random sample",
     "left": "answers without a score of that judge",
     "dropped": "modes of the model that quote fewer than two rows truly",
@@ -129,6 +129,8 @@ RUN_NEEDS = {
     "lost": "quotes that are not in their row",
     "failed": "calls to the model that failed",
     "people": "modes from people's notes",
+    "known": "candidates that are confirmed and name the answers of a mode that has a file",
+    "have": "has or have",
 }
 
 
@@ -142,7 +144,7 @@ def _has_both(summary: ModesSummary) -> bool:
 
 NONE_WRONG = Sentence[ModesSummary](
     code="modes-none-wrong",
-    text="None of {answers} is wrong by {judge}, so there is nothing to explain.",
+    text="No answer is wrong by {judge} ({answers}), so there is nothing to explain.",
     when="the judge scored answers, and none is wrong",
     holds=lambda summary: summary.n_wrong == 0,
     needs=_run_needs("answers", "judge"),
@@ -151,8 +153,8 @@ NONE_WRONG = Sentence[ModesSummary](
 )
 ALL_WRONG = Sentence[ModesSummary](
     code="modes-all-wrong",
-    text="{judge} calls all of {answers} wrong, so nothing sets wrong answers apart. Label some: `ragstone "
-    "agree` says whether the judge is right.",
+    text="Every answer is wrong by {judge} ({answers}), so nothing sets wrong answers apart. Label some: "
+    "`ragstone agree` says whether the judge is right.",
     when="the judge scored answers, and every one is wrong",
     holds=lambda summary: 0 < summary.n_answers == summary.n_wrong,
     needs=_run_needs("answers", "judge"),
@@ -161,13 +163,18 @@ ALL_WRONG = Sentence[ModesSummary](
 )
 NONE_CONFIRMED = Sentence[ModesSummary](
     code="modes-none-confirmed",
-    text="No mode is named: {tested} {was} tested on other answers, and none is confirmed. The failures may "
-    "still have something in common.",
+    text="No new mode is confirmed: {tested} {was} tested on other answers. The failures may still have "
+    "something in common.",
     when="some answers are wrong and some right, modes were proposed by this command, candidates were "
-    "tested, and none was named",
+    "tested, and none was named, nor confirmed as one that has a file",
     holds=lambda summary: (
         _has_both(summary)
-        and bool(summary.proposal and summary.proposal.n_tested and not summary.proposal.n_named)
+        and bool(
+            summary.proposal
+            and summary.proposal.n_tested
+            and not summary.proposal.n_named
+            and not summary.proposal.n_known
+        )
     ),
     needs=_run_needs("tested", "was"),
     fills=_of_run,
@@ -175,8 +182,8 @@ NONE_CONFIRMED = Sentence[ModesSummary](
 )
 NO_CANDIDATE = Sentence[ModesSummary](
     code="modes-no-candidate",
-    text="No mode is named: nothing that was looked at is clearly more frequent among wrong answers. The "
-    "failures may still have something in common.",
+    text="No new mode is confirmed: nothing that was looked at is clearly more frequent among wrong answers. "
+    "The failures may still have something in common.",
     when="some answers are wrong and some right, modes were proposed by this command, and no candidate was "
     "worth a test",
     holds=lambda summary: _has_both(summary) and bool(summary.proposal and not summary.proposal.n_tested),
@@ -185,7 +192,8 @@ NO_CANDIDATE = Sentence[ModesSummary](
 WRONG = Sentence[ModesSummary](
     code="modes-wrong",
     text="{wrong} of {answers} {are} wrong by {judge}.",
-    when="some answers are wrong and some right, and a mode was named, or none was proposed by this command",
+    when="some answers are wrong and some right, and a mode was named or found again, or none was proposed "
+    "by this command",
     holds=_has_both,
     needs=_run_needs("wrong", "answers", "are", "judge"),
     fills=_of_run,
@@ -193,7 +201,7 @@ WRONG = Sentence[ModesSummary](
 )
 FEW = Sentence[ModesSummary](
     code="modes-few-wrong",
-    text="Only {wrong} of {answers} {are} wrong: only a mode that holds most of them can be confirmed.",
+    text="Only {wrong} of {answers} {are} wrong, so a mode of few of them may be there and not be confirmed.",
     when="modes were proposed by this command, and fewer than 20 answers are wrong, but not all",
     holds=lambda summary: summary.proposal is not None and _has_both(summary) and summary.n_wrong < FEW_WRONG,
     needs=_run_needs("wrong", "answers", "are"),
@@ -202,10 +210,10 @@ FEW = Sentence[ModesSummary](
 )
 UNCOVERED = Sentence[ModesSummary](
     code="modes-uncovered",
-    text="{uncovered} of {wrong} wrong answers {in} in no mode.",
+    text="No mode's judge names {uncovered} of {wrong} wrong answers.",
     when="there are modes whose judges scored answers, and at least one answer is wrong",
     holds=lambda summary: summary.n_wrong > 0 and any(mode.n_asked for mode in summary.modes),
-    needs=_run_needs("uncovered", "wrong", "in"),
+    needs=_run_needs("uncovered", "wrong"),
     fills=_of_run,
     never_beside=("modes-none-wrong",),
 )
@@ -243,11 +251,21 @@ FAILED = Sentence[ModesSummary](
 )
 OF_PEOPLE = Sentence[ModesSummary](
     code="modes-of-people",
-    text="{people} from people's notes: they are not tested, for people saw them.",
+    text="{people} from people's notes, which were not tested.",
     when="this command proposed at least one mode from people's notes",
     holds=lambda summary: bool(summary.proposal and summary.proposal.n_of_people),
     needs=_run_needs("people"),
     fills=_of_run,
+)
+FOUND_AGAIN = Sentence[ModesSummary](
+    code="modes-found-again",
+    text="{known} {have} a mode file already, which names at least half of the same answers.",
+    when="this command confirmed at least one candidate whose answers, and those of a mode that was there, "
+    "have half of them or more in common",
+    holds=lambda summary: bool(summary.proposal and summary.proposal.n_known),
+    needs=_run_needs("known", "have"),
+    fills=_of_run,
+    never_beside=("modes-none-wrong", "modes-all-wrong", "modes-none-confirmed", "modes-no-candidate"),
 )
 OTHER_LABELS = Sentence[Mode](
     code="mode-other-labels",
@@ -259,5 +277,5 @@ OTHER_LABELS = Sentence[Mode](
 )
 MODE_SENTENCES = (CHECKED, CHECKED_BLIND, PARTLY, NOT_ASKED, NOT_CHECKED)
 OUTCOMES = (NONE_WRONG, ALL_WRONG, NONE_CONFIRMED, NO_CANDIDATE, WRONG)
-NOTES = (FEW, UNCOVERED, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE)
+NOTES = (FEW, UNCOVERED, FOUND_AGAIN, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE)
 SENTENCES = (*MODE_SENTENCES, OTHER_LABELS, *OUTCOMES, *NOTES)

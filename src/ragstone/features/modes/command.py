@@ -23,7 +23,9 @@ def modes(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", help="Model that reads wrong answers and is asked about modes; default: none."
+            "--model",
+            help="Model that reads wrong answers, and is asked about modes; default: none reads, that of "
+            "judge.model is asked.",
         ),
     ] = None,
     judge: Annotated[
@@ -86,9 +88,11 @@ def modes(
     show_found(summary, lambda: modes_document(summary), json=asking.json, whole=asking.whole)
     for path in summary.written:
         say(f"Written: {path}")
-    say(f"Modes: {run / MODES_FILE}, of each answer in {MODE_ROWS}")
-    if any(not mode.checked for mode in summary.modes):
-        say(f"To check one: ragstone modes {run} --queue {summary.modes[0].name}")
+    rows = f", of each answer in {MODE_ROWS}" if (run / MODE_ROWS).is_file() else ""
+    say(f"Modes: {run / MODES_FILE}{rows}")
+    unchecked = next((mode.name for mode in summary.modes if not mode.checked), None)
+    if unchecked is not None:
+        say(f"To check one: ragstone modes {run} --queue {unchecked}")
     unscored = sum(mode.n_unscored for mode in summary.modes if mode.n_asked)
     leave(cut_off(summary.calls), summary.calls, strict=asking.strict, lost=unscored)
 

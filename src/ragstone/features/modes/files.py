@@ -1,5 +1,6 @@
 """Mode files: judges in the folder `modes`, read, named and written."""
 
+import hashlib
 import json
 import re
 import unicodedata
@@ -41,11 +42,16 @@ def read_mode_judges(folder: Path) -> list[Judge]:
 
 
 def mode_name(title: str, taken: Collection[str]) -> str:
-    """Return a title as the name of a mode that is not taken yet: lower-case ASCII letters, digits and _."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    """Return a title as the name of a mode that is not taken yet: lower-case ASCII letters, digits and _.
+
+    Where that leaves out letters of another script, a digest of the title follows, which tells titles apart.
+    """
+    signs = unicodedata.normalize("NFKD", title)
+    name = re.sub(r"[^a-z0-9]+", "_", signs.encode("ascii", "ignore").decode().lower()).strip("_")
     name = name if name[:1].isalpha() else f"mode_{name}".rstrip("_")
     name = name[:LONGEST_NAME].rstrip("_")
+    if any(sign.isalnum() and not sign.isascii() for sign in signs):
+        name += f"_{hashlib.sha256(title.encode()).hexdigest()[:8]}"
     return next(
         one for n in range(1, len(taken) + 2) if (one := name if n == 1 else f"{name}_{n}") not in taken
     )

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -206,9 +206,7 @@ async def find_modes(
     drafts: list[Draft] = []
     proposal = ModesProposal()
     if 0 < plan.n_wrong < len(plan.answers):
-        drafts, proposal = await asyncio.to_thread(_by_signs, plan, judgements)
-        for draft in drafts:
-            judgements[draft.judge.name] = await _judged(plan, draft.judge, plan.answers, session)
+        drafts, proposal = await _by_signs(plan, session, judgements)
     of_people = _by_people(plan, [*judgements])
     for draft in of_people:
         judgements[draft.judge.name] = await _judged(plan, draft.judge, plan.answers, session)
@@ -256,19 +254,26 @@ def _kept_judgements(folder: Path) -> list[Judgement]:
     return list(read_rows(folder / MODE_ROWS, Judgement)) if (folder / MODE_ROWS).is_file() else []
 
 
-def _by_signs(
-    plan: ModesPlan, judged: Mapping[str, Sequence[Judgement]]
+async def _by_signs(
+    plan: ModesPlan, session: Session, judgements: dict[str, list[Judgement]]
 ) -> tuple[list[Draft], ModesProposal]:
-    """Return the modes that signs mark apart, but those that a mode file has already."""
+    """Return the modes that signs mark apart, but those that a mode file has already.
+
+    judgements: gets the verdicts of those that are returned.
+    """
     keys = [(row.question_id, row.system) for row in plan.answers]
     clusters = [plan.clusters.get(name, name) for name, _ in keys]
-    found = propose_signs(
-        plan.answers, [plan.wrong[key] for key in keys], clusters, seed=plan.settings.run.seed
+    found = await asyncio.to_thread(
+        propose_signs,
+        plan.answers,
+        [plan.wrong[key] for key in keys],
+        clusters,
+        seed=plan.settings.run.seed,
     )
-    known = [_yes(rows) for rows in judged.values()]
+    known = [_yes(rows) for rows in judgements.values()]
     drafts: list[Draft] = []
     for one in found.signs:
-        name = mode_name(one.sign.title, [*judged, *(draft.judge.name for draft in drafts)])
+        name = mode_name(one.sign.title, [*judgements])
         inputs = list(
             dict.fromkeys([*one.sign.inputs, *(part for sign in one.unless for part in sign.inputs)])
         )
@@ -276,12 +281,14 @@ def _by_signs(
             f"ragstone modes, from {plan.run.summary.name} without a model: {one.n_wrong} of {one.n} answers "
             f"with it are wrong by {plan.lead.judge}"
         )
-        text = signs_file(name, _statement(one.sign), [one.sign], one.unless, inputs, source)
+        statement = f"The answer is wrong, and {one.sign.clause}."
+        text = signs_file(name, statement, [one.sign], one.unless, inputs, source)
         judge = parse_judge(text, plan.modes_folder / f"{name}.toml")
-        carried = [row for row in plan.answers if _carries(row, one.sign, one.unless)]
-        rows = {(row.question_id, row.system) for row in carried}
-        if any(2 * len(rows & own) >= len(rows | own) for own in known):
+        rows = await _judged(plan, judge, plan.answers, session)
+        yes = _yes(rows)
+        if any(2 * len(yes & own) >= len(yes | own) for own in known):
             continue
+        judgements[name] = rows
         evidence = [
             ModeEvidence(
                 question_id=row.question_id,
@@ -289,22 +296,18 @@ def _by_signs(
                 quote=_shown(row, one.sign),
                 part=_part(one.sign),
             )
-            for row in carried
-            if plan.wrong[row.question_id, row.system]
+            for row, key in zip(plan.answers, keys, strict=True)
+            if key in yes and plan.wrong[key]
         ]
         drafts.append(Draft(judge=judge, text=text, evidence=evidence[:KEPT_EVIDENCE]))
     proposal = ModesProposal(
-        n_read=found.n_read, n_signs=found.n_candidates, n_tested=found.n_tested, n_named=len(drafts)
+        n_read=found.n_read,
+        n_signs=found.n_candidates,
+        n_tested=found.n_tested,
+        n_named=len(drafts),
+        n_known=len(found.signs) - len(drafts),
     )
     return drafts, proposal
-
-
-def _statement(sign: Sign) -> str:
-    return f"The answer is wrong, and {sign.clause}."
-
-
-def _carries(row: Answer, sign: Sign, unless: Sequence[Sign]) -> bool:
-    return sign.is_in(row) and not any(other.is_in(row) for other in unless)
 
 
 def _part(sign: Sign) -> EvidencePart:
@@ -372,7 +375,11 @@ async def _by_model(
     rows = [WrongRow(row, plan.beside.get((row.question_id, row.system), "")) for row in shown]
     read = await read_modes_of(rows, plan.model, session)
     if everything:
-        read = msgspec.structs.replace(read, modes=_stand_ins())
+        stand_ins = [
+            ReadMode(title=f"mode {n}", question=f"Mode {n}: {'x' * 80}.", evidence=[])
+            for n in range(MOST_MODES)
+        ]
+        read = msgspec.structs.replace(read, modes=stand_ins)
     tests = [bad[at] for at in order[n_shown : n_shown + MOST_ASKED]]
     tests += [good[at] for at in rng.permutation(len(good))[:MOST_ASKED]]
     drafts = _drafts(plan, read, [*judgements])
@@ -393,12 +400,6 @@ async def _by_model(
         n_dropped=read.n_dropped,
         n_failed=read.n_failed,
     )
-
-
-def _stand_ins() -> list[ReadMode]:
-    return [
-        ReadMode(title=f"mode {n}", question=f"Mode {n}: {'x' * 80}.", evidence=[]) for n in range(MOST_MODES)
-    ]
 
 
 def _drafts(plan: ModesPlan, read: ReadModes, taken: Sequence[str]) -> list[Draft]:

@@ -108,7 +108,12 @@ def propose_signs(
         for chosen, p in _tested(candidates, is_wrong, codes, halves == half)
     ]
     corrected = holm(np.array([p for _, p in tested])) if tested else np.zeros(0)
-    order = sorted(range(len(tested)), key=lambda at: _rank(candidates, tested[at][0], float(corrected[at])))
+    plain = [bool(candidates.plain[sign]) for sign, _ in tested]
+    # What is yes or no comes first, in its order, then the others by their p-values.
+    order = sorted(
+        range(len(tested)),
+        key=lambda at: (False, tested[at][0]) if plain[at] else (True, float(corrected[at])),
+    )
     signs: list[NamedSigns] = []
     held = np.zeros((0, len(rows)), dtype=np.bool_)
     for number in order:
@@ -243,17 +248,11 @@ def _candidates(rows: Sequence[Answer]) -> _Candidates:
         rows=np.concatenate(carried) if carried else np.zeros(0, dtype=np.intp),
         starts=starts.astype(np.intp),
         price=np.array(price),
-        plain=np.array([_is_plain(sign) for sign in signs], dtype=np.bool_),
+        plain=np.array(
+            [sign.measure is not None and sign.at_least is None and sign.at_most is None for sign in signs],
+            dtype=np.bool_,
+        ),
     )
-
-
-def _rank(candidates: _Candidates, at: int, p: float) -> tuple[bool, float]:
-    """Return the place of a confirmed sign: what is yes or no first, in its order, then by p-value."""
-    return (False, at) if candidates.plain[at] else (True, p)
-
-
-def _is_plain(sign: Sign) -> bool:
-    return sign.measure is not None and sign.at_least is None and sign.at_most is None
 
 
 _Family = dict[object, tuple[Sign, Codes]]
@@ -262,8 +261,10 @@ _Family = dict[object, tuple[Sign, Codes]]
 def _properties(rows: Sequence[Answer]) -> _Family:
     """Return what is measured: yes or no, and numbers beyond limits that a small share of the rows is."""
     family: _Family = {}
-    for name, measured in PROPERTIES.items():
-        values = np.array([math.nan if (one := measured.of(row)) is None else one for row in rows])
+    # One row after the other: the words of its texts are then cut once for all that is measured of it.
+    table = [[measured.of(row) for measured in PROPERTIES.values()] for row in rows]
+    columns = np.array(table, dtype=np.float64).reshape(-1, len(PROPERTIES)).T  # None becomes NaN
+    for (name, measured), values in zip(PROPERTIES.items(), columns, strict=True):
         known = values[~np.isnan(values)]
         if not known.size:
             continue

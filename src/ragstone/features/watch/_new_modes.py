@@ -132,9 +132,11 @@ def find_new_modes(
     held: set[int] = set()
     tested = sorted(((max(deciding.p_values(sign)) * len(proposed), at) for at, sign in enumerate(proposed)))
     for p, at in tested:
-        mode = weeks.mode(proposed[at], (proposing, deciding), day, min(1.0, p), alpha)
+        if p > alpha:
+            break
+        mode = weeks.mode(proposed[at], (proposing, deciding), day, p, alpha)
         carried = {rows[place].n for place in deciding.carried(proposed[at], weeks.recent & weeks.wrong)}
-        if p <= alpha and mode and len(carried & held) <= OVERLAP * len(carried):
+        if mode and len(carried & held) <= OVERLAP * len(carried):
             modes.append(mode)
             held |= carried
     return modes
@@ -285,6 +287,8 @@ class _Half:
         places = [self.carried(sign, mask & weeks.wrong) for mask in (recent, before)]
         k, k_before = map(n_units, places)
         n, n_before = (n_units(np.flatnonzero(mask)) for mask in (recent, before))
+        if not n or not n_before:  # few people asked, all of them in the other half
+            return 1.0, 1.0, 1.0
         n_wrong = n_units(np.flatnonzero(recent & weeks.wrong))
         right = [at for at in places_of(recent & ~weeks.wrong) if weeks.rows[at].n in self._read]
         n_right, k_right = n_units(right), n_units(self.carried(sign, recent & ~weeks.wrong))

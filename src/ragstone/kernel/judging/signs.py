@@ -21,8 +21,7 @@ from ragstone.kernel.records import OWN_THRESHOLD, Answer, references
 
 WordsOf = Literal["question", "answer"]
 FEWEST_WORDS = 8  # of an answer that can be cut off: shorter ones are names and numbers
-MOST_READ = 20_000  # characters of a text
-CLOSED = re.compile(r"[.!?…:;)\]}\"'”’»`|*。！？؟।]\s*(\[\d+\]\s*)*$")
+CLOSED = re.compile(r"[.!?…:;)\]}\"'”’»`|*。！？؟।॥۔።։]\s*(\[\d+\]\s*)*$")
 CITED = re.compile(r"\[\d+\]")
 DIGITS = re.compile(r"\d")
 QUESTION_MARK = re.compile("[?？؟]")
@@ -31,12 +30,14 @@ QUESTION_MARK = re.compile("[?？؟]")
 @functools.lru_cache(maxsize=1024)
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text, as signs compare them: case and punctuation do not count."""
-    return frozenset(tokenize(text[:MOST_READ]))
+    return frozenset(tokenize(text))
 
 
 def _contexts(row: Answer) -> frozenset[str] | None:
     """Return the words of all contexts; None where the row does not say what they were."""
-    return None if row.contexts is None else words_of("\n".join(one.text for one in row.contexts))
+    if row.contexts is None:
+        return None
+    return frozenset().union(*(words_of(one.text) for one in row.contexts))
 
 
 def _cut_off(row: Answer) -> float | None:

@@ -90,15 +90,17 @@ class ModesProposal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """How modes were proposed. n_read: answers in which signs were looked for, n_signs: signs looked at.
 
     n_tested: candidates that were tested on answers they were not proposed from, n_named: those of them
-    that are named. n_of_people: modes from people's notes, which need no test. model: that read wrong
-    answers, n_shown: how many; n_quotes: what it quoted, n_held: quotes that are in their row; n_dropped:
-    its modes that quote fewer than two rows truly; n_failed: calls that failed.
+    that are named, n_known: those that are confirmed and have a mode file already. n_of_people: modes
+    from people's notes, which need no test. model: that read wrong answers, n_shown: how many; n_quotes:
+    what it quoted, n_held: quotes that are in their row; n_dropped: its modes that quote fewer than two
+    rows truly; n_failed: calls that failed.
     """
 
     n_read: int = 0
     n_signs: int = 0
     n_tested: int = 0
     n_named: int = 0
+    n_known: int = 0
     n_of_people: int = 0
     model: str | None = None
     n_shown: int = 0
