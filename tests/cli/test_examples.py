@@ -44,6 +44,7 @@ LONG = (
     "judges list --all",
     "judges show correctness",
     "ledger show --json",
+    "data diff runs/may runs/june --json",
     "schema judge",
 )
 # Commands whose help needs no example, and the least that they take.

@@ -1,4 +1,4 @@
-"""The assistant for a software manual: its questions are of its documents, and it does what its README says."""
+"""The assistant for a software manual: its questions are of its documents, and it does as its README says."""
 
 import asyncio
 import json

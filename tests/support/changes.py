@@ -132,7 +132,9 @@ TRIED: dict[str, Change] = {
     ),
     "kernel.corpus.readers.asciidoc:AsciiDocText.plain": Change(
         lambda text: asciidoc.AsciiDocText("").plain(text),
-        _planted(r"\S*`[^`]*`\S*", r"\S*[*_#^~\\+]\S*", r"\{[\w-]+\}", r"\[[^\]]*\]+", r"\(\(.*\)\)"),
+        _planted(
+            r"\S*`[^`]*`\S*", r"\S*[*_#^~\\+]\S*", r"\{[\w-]+\}", r"\[[^\]]*\]+", r"\(\(.*\)\)", r"&#?\w+;"
+        ),
     ),
     "kernel.errors:harmless": Change(harmless, _planted(CONTROL)),
     "features.judge.words:_short": Change(lambda text: judged._short(text, len(text) + 9), _planted(CONTROL)),
@@ -159,6 +161,9 @@ UNTRIED: dict[str, str] = {
     "features.explain._messages:plain_text": COMPARED,
     "features.explain.explaining:_code_of": NAME,
     "features.modes.files:mode_name": NAME,
+    "kernel.dataset._realigning:_letters": COMPARED,
+    "kernel.dataset._realigning:_set_otherwise": COMPARED,
+    "kernel.dataset._realigning:rough_seeds": COMPARED,
     "kernel.corpus.readers.asciidoc:AsciiDocText._fenced": "numbers of notes in code, behind it",
     "kernel.embedding._e5_file:_Vocabulary.tokens": "what a model reads of a text: its vectors are compared",
     "kernel.corpus.readers.asciidoc:_marked": "a part of one that is tried",

@@ -43,6 +43,7 @@ from ragstone.kernel.corpus.tags import Tag, match_tags
 from ragstone.kernel.corpus.tokens import search_terms, tokenize
 from ragstone.kernel.dataset import answers, checks, evidence, languages, repeats
 from ragstone.kernel.dataset import numbers as values
+from ragstone.kernel.dataset._realigning import _set_otherwise, negations
 from ragstone.kernel.dataset.logs.exchange import as_quality
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.numbers import numbers_in
@@ -317,6 +318,8 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "kernel.llm._postgres_database:explain": list,  # constants of its module, on one line of a refusal
     "kernel.llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],
     "kernel.llm.schema:parse_reply": lambda: [re.compile(r'"nonce"\s*:\s*"abcdef0123"')],
+    "kernel.dataset._realigning:negations": lambda: [each for each in map(negations, ("en", "zh")) if each],
+    "kernel.dataset._realigning:_by_letters": lambda: [re.compile(_set_otherwise(SHORT))],
     "kernel.retrieval._remote:_spaced": lambda: [_spaced(SHORT)],
 }
 

@@ -132,6 +132,8 @@ READ_NO_ROWS = [
     "models",
     "blame",
     "report",
+    "modes",
+    "data.diff",
     "export",
     "serve",
     "assistant",

@@ -89,7 +89,9 @@ PANELS: dict[str, Commands] = {
         "review": "features.review.command:review",
         "data": (
             "Compare versions of an evaluation set.",
-            {"diff": "features.data.command:diff"},
+            {
+                "diff": "features.data.command:diff",
+            },
         ),
         "sample": "features.sample.command:sample",
         "simulate": "features.simulate.command:simulate",

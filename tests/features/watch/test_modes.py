@@ -12,7 +12,7 @@ from tests.support.monitor_cells import BEGIN, days, dropped
 
 from ragstone.features.watch._alarms import alarm_line, alarms
 from ragstone.features.watch._judged import scored_of
-from ragstone.features.watch._mode_looks import NEW_MODES_NOTE, FoundModes, load_found, new_mode_alarms
+from ragstone.features.watch._mode_looks import NEW_MODES_NOTE, ModeLookResult, load_found, new_mode_alarms
 from ragstone.features.watch._modes import cells_for_alarms, load_modes
 from ragstone.features.watch._uncovered import UNCOVERED, ModeSet
 from ragstone.features.watch.store import MonitorStore
@@ -241,7 +241,7 @@ def test_a_second_look_finds_nothing_again_and_a_watched_mode_is_over(planted):
     assert found.over is not None
     assert not [alarm for alarm in later.open_alarms if alarm.how == "new mode"]
     assert means(later)["answers_that_are_cut_off"][0] > 0.03
-    assert [row.over for row in new_mode_alarms(FoundModes(modes=later.new_modes))] == [found.over]
+    assert [row.over for row in new_mode_alarms(ModeLookResult(modes=later.new_modes))] == [found.over]
 
 
 def test_what_was_found_is_kept_in_the_store(planted):
@@ -249,8 +249,8 @@ def test_what_was_found_is_kept_in_the_store(planted):
     with MonitorStore(folder / ".ragstone" / "monitor") as store:
         assert store.note(NEW_MODES_NOTE) is not None
         assert len(load_found(store).modes) == 1
-        store.keep_note(NEW_MODES_NOTE, msgspec.json.encode(FoundModes()))
-        assert load_found(store) == FoundModes()
+        store.keep_note(NEW_MODES_NOTE, msgspec.json.encode(ModeLookResult()))
+        assert load_found(store) == ModeLookResult()
 
 
 def test_a_project_without_modes_loads_none(project):

@@ -32,7 +32,7 @@ _DATES = frozenset(
     )
 )  # fmt: skip
 _SMALL = re.compile(r"(?<![\w-])[^\W\d_][\w’'-]*")
-_ENDS = re.compile(r"(?:^|[.!?:;\n…।。][\"'”’»)\]\d]*+|[-*#>|\"“„«(])\s*$")
+_ENDS = re.compile(r"(?:^|[.!?:;\n…।。][\"'”’»)\]\d]*+|[-*#>|\"“„«(])[^\S\n]*$")
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ QuestionType = Literal[
 TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
 _BEGINS = ("yes_no", "request")  # types whose words stand where a clause begins
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+")
-_CLAUSE = re.compile(r"[,;:–—]\s+|\s+(?:and|und|et|y|e|en)\s+")
+_CLAUSE = re.compile(r"[,;:–—]\s+|(?<!\s)\s++(?:and|und|et|y|e|en)\s+")
 
 
 class _Phrases(NamedTuple):

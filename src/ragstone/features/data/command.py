@@ -22,7 +22,7 @@ def diff(a: A, b: B, *, runs: Runs = None, whole: Whole = False, json: AsJson = 
 
     Examples:
 
-    - `ragstone data diff questions.jsonl questions/refreshed.jsonl`
+    - `ragstone data diff runs/may questions.jsonl`
     - `ragstone data diff runs/may runs/june --json`
     """
     from ragstone.features.data.diffing import diff_sets

@@ -34,7 +34,7 @@ OTHERS = {
 DERIVED = (SOURCES, "refresh")  # notes of Ragstone on where evidence is
 
 
-class FieldChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ChangedField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A field that differs; absent on the side that has none. Of metadata by key: `metadata.KEY`."""
 
     field: str
@@ -46,7 +46,7 @@ class ChangedRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A row of both, by its id in A. id_b: its id in B, where that is another one: the text is the same."""
 
     id: str
-    changes: list[FieldChange] = []
+    changes: list[ChangedField] = []
     id_b: str | None = None
 
 
@@ -207,11 +207,11 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _changes(one: Question | Document, two: Question | Document) -> list[FieldChange]:
+def _changes(one: Question | Document, two: Question | Document) -> list[ChangedField]:
     """Return the fields in which two rows differ, but for their ids."""
     ours, theirs = _fields(one), _fields(two)
     return [
-        FieldChange(field=name, a=ours.get(name), b=theirs.get(name))
+        ChangedField(field=name, a=ours.get(name), b=theirs.get(name))
         for name in dict.fromkeys((*ours, *theirs))
         if ours.get(name) != theirs.get(name)
     ]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ragstone.features.data.diffing import ChangedRow, FieldChange, RunStanding, SetDiff
+from ragstone.features.data.diffing import ChangedField, ChangedRow, RunStanding, SetDiff
 from ragstone.kernel.document.blocks import Block, Column, Heading, Listing, Made, Notes, Paragraph, table_of
 from ragstone.kernel.document.numbers import count
 from ragstone.kernel.errors import plural
@@ -60,7 +60,7 @@ def _row(row: ChangedRow) -> str:
     return f"{row.id}: {'; '.join([*renamed, *map(_change, row.changes)])}"
 
 
-def _change(change: FieldChange) -> str:
+def _change(change: ChangedField) -> str:
     was, now = _on_a_line(change.a), _on_a_line(change.b)
     if was == now:
         return f"{change.field} differs in white space alone"

@@ -68,7 +68,7 @@ AT_MOST = (
 )
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class ModeDraft(msgspec.Struct, frozen=True, kw_only=True):
     """A mode that is proposed. text: of its file."""
 
     judge: Judge
@@ -79,7 +79,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 class FoundModes(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it. drafts: those to be written. judgements: by the mode's name."""
 
-    drafts: list[Draft]
+    drafts: list[ModeDraft]
     proposal: ModesProposal | None
     judgements: dict[str, list[Judgement]]
 
@@ -101,9 +101,9 @@ def modes(
     """Return the failure modes of a finished run; write them to its folder.
 
     run: a folder that `ragstone run` or `ragstone judge` wrote, or what `read_run` returns. Modes are the
-    judge files in the folder `modes` beside ragstone.toml; where there are none, or with propose, they are
-    proposed from this run, and written there. model: reads wrong answers and is asked about every answer;
-    default: that of `[judge]` for mode files that ask one, and none to propose. judge: whose verdicts say
+    judge files in the folder `modes` beside ragstone.toml. propose: look for more even if there are some;
+    without any they are always proposed from this run, and written there. model: reads wrong answers and is
+    asked about every answer; default: that of `[judge]` for mode files that ask one, and none to propose. judge: whose verdicts say
     which answers are wrong; default: the headline judge. labels: files of people's labels, beside those of
     the workbench. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`. Raises DataError for a folder
     that is no run or has no score, ConfigError for a mode file that is none or a judge that the run has
@@ -140,8 +140,8 @@ def modes_to_label(
 ) -> list[ToLabel]:
     """Return n answers of a run for people to look at for a mode, in random order: score 1 where it is true.
 
-    Two fifths have the mode by its judge, the others do not; each carries its chance (`inclusion`) and the
-    digest of the mode's question (`policy`), which is kept with the project's instructions. `modes` then
+    mode: its name. n: how many answers. Two fifths have the mode by its judge, the others do not; each
+    carries its chance (`inclusion`) and the digest of the mode's question (`policy`), which is kept with the project's instructions. `modes` then
     counts the labels. Raises DataError for a run without modes, and for a mode that it does not have.
     """
     chosen, folder = settings or load_settings(), Path(run)
@@ -203,7 +203,7 @@ async def find_modes(
     judgements = {judge.name: await _judged(plan, judge, plan.answers, session) for judge in plan.judges}
     if plan.judges and not propose:
         return FoundModes(drafts=[], proposal=None, judgements=judgements)
-    drafts: list[Draft] = []
+    drafts: list[ModeDraft] = []
     proposal = ModesProposal()
     if 0 < plan.n_wrong < len(plan.answers):
         drafts, proposal = await _by_signs(plan, session, judgements)
@@ -256,7 +256,7 @@ def _kept_judgements(folder: Path) -> list[Judgement]:
 
 async def _by_signs(
     plan: ModesPlan, session: Session, judgements: dict[str, list[Judgement]]
-) -> tuple[list[Draft], ModesProposal]:
+) -> tuple[list[ModeDraft], ModesProposal]:
     """Return the modes that signs mark apart, but those that a mode file has already.
 
     judgements: gets the verdicts of those that are returned.
@@ -271,7 +271,7 @@ async def _by_signs(
         seed=plan.settings.run.seed,
     )
     known = [_yes(rows) for rows in judgements.values()]
-    drafts: list[Draft] = []
+    drafts: list[ModeDraft] = []
     for one in found.signs:
         name = mode_name(one.sign.title, [*judgements])
         inputs = list(
@@ -299,7 +299,7 @@ async def _by_signs(
             for row, key in zip(plan.answers, keys, strict=True)
             if key in yes and plan.wrong[key]
         ]
-        drafts.append(Draft(judge=judge, text=text, evidence=evidence[:KEPT_EVIDENCE]))
+        drafts.append(ModeDraft(judge=judge, text=text, evidence=evidence[:KEPT_EVIDENCE]))
     proposal = ModesProposal(
         n_read=found.n_read,
         n_signs=found.n_candidates,
@@ -323,11 +323,11 @@ def _yes(rows: Iterable[Judgement]) -> set[Key]:
     return {(row.question_id, row.system) for row in rows if has_mode(row)}
 
 
-def _by_people(plan: ModesPlan, taken: Sequence[str]) -> list[Draft]:
+def _by_people(plan: ModesPlan, taken: Sequence[str]) -> list[ModeDraft]:
     """Return the modes of people's notes whose name no mode has yet."""
     systems = list(dict.fromkeys(row.system for row in plan.answers))
     comments = [row for row in plan.labels if row.metric in (None, plan.lead.metric)]
-    drafts: list[Draft] = []
+    drafts: list[ModeDraft] = []
     for noted in noted_modes(plan.run.notes, comments, systems):
         name = mode_name(noted.title, ())
         if name in taken or any(draft.judge.name == name for draft in drafts):
@@ -336,7 +336,7 @@ def _by_people(plan: ModesPlan, taken: Sequence[str]) -> list[Draft]:
         source = f"ragstone modes, from people's notes on {n} answers of {plan.run.summary.name}"
         text = asked_file(name, noted.question, _inputs(plan.answers), source)
         judge = parse_judge(text, plan.modes_folder / f"{name}.toml")
-        drafts.append(Draft(judge=judge, text=text, evidence=noted.evidence[:KEPT_EVIDENCE]))
+        drafts.append(ModeDraft(judge=judge, text=text, evidence=noted.evidence[:KEPT_EVIDENCE]))
     return drafts
 
 
@@ -357,7 +357,7 @@ async def _by_model(
     judgements: dict[str, list[Judgement]],
     *,
     everything: bool,
-) -> tuple[list[Draft], ModesProposal]:
+) -> tuple[list[ModeDraft], ModesProposal]:
     """Return the modes that a model names, each confirmed on answers that it had not read.
 
     judgements: gets the verdicts of those that are confirmed. A mode counts as confirmed where more of the
@@ -402,8 +402,8 @@ async def _by_model(
     )
 
 
-def _drafts(plan: ModesPlan, read: ReadModes, taken: Sequence[str]) -> list[Draft]:
-    drafts: list[Draft] = []
+def _drafts(plan: ModesPlan, read: ReadModes, taken: Sequence[str]) -> list[ModeDraft]:
+    drafts: list[ModeDraft] = []
     for one in read.modes:
         name = mode_name(one.title, [*taken, *(draft.judge.name for draft in drafts)])
         n = len({(each.question_id, each.system) for each in one.evidence})
@@ -412,7 +412,7 @@ def _drafts(plan: ModesPlan, read: ReadModes, taken: Sequence[str]) -> list[Draf
         )
         text = asked_file(name, one.question, _inputs(plan.answers), source)
         judge = parse_judge(text, plan.modes_folder / f"{name}.toml")
-        drafts.append(Draft(judge=judge, text=text, evidence=one.evidence[:KEPT_EVIDENCE]))
+        drafts.append(ModeDraft(judge=judge, text=text, evidence=one.evidence[:KEPT_EVIDENCE]))
     return drafts
 
 

@@ -48,7 +48,7 @@ class NamedSigns(msgspec.Struct, frozen=True, kw_only=True):
     n_wrong: int
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+class ModeProposal(msgspec.Struct, frozen=True, kw_only=True):
     """What was found. n_candidates: signs that were looked at; n_tested: those that were chosen and tested.
 
     n_read: answers that they were looked for in.
@@ -87,7 +87,7 @@ class _Candidates(msgspec.Struct, frozen=True, kw_only=True):
 
 def propose_signs(
     answers: Sequence[Answer], wrong: Sequence[bool], clusters: Sequence[str], *, seed: int = 0
-) -> Proposal:
+) -> ModeProposal:
     """Return the signs that mark wrong answers apart, the most certain first, at most eight.
 
     clusters: what answers share that are not independent: a question, or its document.
@@ -100,7 +100,7 @@ def propose_signs(
     codes = cluster_codes([clusters[n] for n in at], len(at))
     candidates = _candidates(rows)
     if not candidates.signs or not is_wrong.any():
-        return Proposal(signs=[], n_candidates=len(candidates.signs), n_tested=0, n_read=len(rows))
+        return ModeProposal(signs=[], n_candidates=len(candidates.signs), n_tested=0, n_read=len(rows))
     halves = _halves(codes, is_wrong, rng)
     tested = [
         (chosen, p)
@@ -132,7 +132,9 @@ def propose_signs(
         sign = msgspec.structs.replace(candidates.signs[tested[number][0]], weight=weight)
         signs.append(NamedSigns(sign=sign, unless=unless, p=float(corrected[number]), n=n, n_wrong=n_wrong))
         held = np.vstack([held, carried])
-    return Proposal(signs=signs, n_candidates=len(candidates.signs), n_tested=len(tested), n_read=len(rows))
+    return ModeProposal(
+        signs=signs, n_candidates=len(candidates.signs), n_tested=len(tested), n_read=len(rows)
+    )
 
 
 def _halves(codes: Codes, wrong: Rows, rng: np.random.Generator) -> Rows:

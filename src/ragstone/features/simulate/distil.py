@@ -105,7 +105,7 @@ class Distillation(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls | None = None
 
 
-class _Kind(NamedTuple):
+class _UserKind(NamedTuple):
     """The conversations of a kind: those to learn from, those set aside, and how they write."""
 
     language: str | None
@@ -173,7 +173,7 @@ def forecast_distilling(
 
 class _Learned(NamedTuple):
     distillation: Distillation
-    kinds: list[_Kind]
+    kinds: list[_UserKind]
     spelling: Spelling
     openings: list[str]
 
@@ -197,7 +197,7 @@ def _learned(log: Source | Path | str, settings: Settings, count: int | None, se
         )
     spelling = spelling_of(able)
     by_language = _by_language(able)
-    kinds: list[_Kind] = []
+    kinds: list[_UserKind] = []
     for language, some in by_language.items():
         kinds += _kinds(language, some, len(by_language) > 1, spelling, count, seed)
     if not kinds:
@@ -242,7 +242,7 @@ def _kinds(
     spelling: Spelling,
     count: int | None,
     seed: int,
-) -> list[_Kind]:
+) -> list[_UserKind]:
     """Return the kinds of users of a language that have conversations enough in both halves."""
     order = np.random.default_rng([seed, 3]).permutation(len(conversations))
     half = len(conversations) // 2
@@ -256,7 +256,7 @@ def _kinds(
             continue
         name = name_of(traits[mine == at], traits)
         found.append(
-            _Kind(
+            _UserKind(
                 language=language,
                 learned=[turns for turns, kind in zip(learned, mine, strict=True) if kind == at],
                 aside=[turns for turns, kind in zip(aside, theirs, strict=True) if kind == at],
@@ -267,7 +267,7 @@ def _kinds(
     return found
 
 
-def _persona(kind: _Kind, n_aside: int, seed: int) -> DistilledPersona:
+def _persona(kind: _UserKind, n_aside: int, seed: int) -> DistilledPersona:
     share = mean_estimate([1.0] * len(kind.aside) + [0.0] * (n_aside - len(kind.aside)))
     assert share is not None
     chosen = _goals(kind, GOALS, seed)
@@ -282,7 +282,7 @@ def _persona(kind: _Kind, n_aside: int, seed: int) -> DistilledPersona:
     )
 
 
-def _goals(kind: _Kind, n: int, seed: int) -> list[tuple[str, Spoken]]:
+def _goals(kind: _UserKind, n: int, seed: int) -> list[tuple[str, Spoken]]:
     """Return up to n questions of the kind's users, none twice, with their conversations."""
     order = np.random.default_rng([seed, 4]).permutation(len(kind.learned))
     pairs = [(substantial(kind.learned[at]) or "", kind.learned[at]) for at in order]
@@ -396,7 +396,7 @@ class NameReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
-async def _name(kind: _Kind, ask: Ask, secret: bytes) -> str:
+async def _name(kind: _UserKind, ask: Ask, secret: bytes) -> str:
     """Return the model's name of a kind, its own where that is no name. Raises CallFailed."""
     inputs = {
         "style": kind.style,
@@ -421,7 +421,8 @@ async def _name(kind: _Kind, ask: Ask, secret: bytes) -> str:
 def write_personas(distillation: Distillation, output: Path | str, *, force: bool = False) -> Path:
     """Write the personas as a file that `ragstone answer --users` reads, one table for each goal.
 
-    Raises DataError where the file exists and `force` is not given.
+    distillation: what distil_personas returned. output: the file, a .toml. Raises DataError where the file
+    exists and `force` is not given.
     """
     output = Path(output)
     check_place(output, force)

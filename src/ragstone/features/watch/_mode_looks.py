@@ -51,20 +51,20 @@ class FoundMode(msgspec.Struct, frozen=True, kw_only=True):
     over: date | None = None
 
 
-class FoundModes(msgspec.Struct, frozen=True, kw_only=True):
+class ModeLookResult(msgspec.Struct, frozen=True, kw_only=True):
     """The new modes so far, and how many looks each set of modes has had."""
 
     modes: list[FoundMode] = []
     looks: dict[int, int] = {}
 
 
-def load_found(store: MonitorStore) -> FoundModes:
+def load_found(store: MonitorStore) -> ModeLookResult:
     """Return what the looks have found so far."""
     note = store.note(NEW_MODES_NOTE)
-    return FoundModes() if note is None else msgspec.json.decode(note, type=FoundModes)
+    return ModeLookResult() if note is None else msgspec.json.decode(note, type=ModeLookResult)
 
 
-def look_for_new_modes(store: MonitorStore, section: MonitorSection, today: date) -> FoundModes:
+def look_for_new_modes(store: MonitorStore, section: MonitorSection, today: date) -> ModeLookResult:
     """Take the looks that are due, keep what they find, write its files, and return all that was found.
 
     Nothing is due where no modes are watched. The day that it is may still fill, and is not looked at.
@@ -94,11 +94,11 @@ def look_for_new_modes(store: MonitorStore, section: MonitorSection, today: date
 def _look(
     store: MonitorStore,
     section: MonitorSection,
-    found: FoundModes,
+    found: ModeLookResult,
     rows: list[JudgedExchange],
     watched: tuple[int, ModeSet],
     look: tuple[int, date],
-) -> FoundModes:
+) -> ModeLookResult:
     (number, of_set), (at, day) = watched, look
     spent = section.alpha * (1 - ON_USE) * ON_NEW_MODES / (number * (number + 1))
     before = [row for row in rows if row.day < day.toordinal()]
@@ -156,7 +156,7 @@ def _still(mode: FoundMode, rows: list[JudgedExchange], store: MonitorStore, day
     return mode if share is None or share >= middle else msgspec.structs.replace(mode, over=begin)
 
 
-def _adopted(found: FoundModes, watched: ModeSet) -> FoundModes:
+def _adopted(found: ModeLookResult, watched: ModeSet) -> ModeLookResult:
     """Return what was found, those modes over that are watched now."""
     modes = [
         msgspec.structs.replace(mode, over=max(watched.since, mode.mode.looked))
@@ -190,7 +190,7 @@ def _rows(db: sqlite3.Connection, number: int, first: date, last: date) -> list[
     ]
 
 
-def new_mode_alarms(found: FoundModes) -> list[Alarm]:
+def new_mode_alarms(found: ModeLookResult) -> list[Alarm]:
     """Return an alarm for each new mode, open or over."""
     return [_alarm(mode) for mode in found.modes]
 
