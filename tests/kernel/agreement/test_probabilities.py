@@ -214,7 +214,8 @@ def test_no_card_says_more_of_probabilities_than_its_rows_bear(rows: Rows):
         "probabilities-constant": len({*likely}) == 1,
         # The mean distance of single probabilities from labels bounds what a bin can be off.
         "probabilities-off": float(np.abs(likely - yes).mean()) > 0.05,
-        "probabilities-tell-no-more": brier > 0.5 * share,
+        # With few questions the interval of the difference is wide.
+        "probabilities-tell-no-more": brier > 0.2 * share,
         "probabilities-hold": off <= 0.05 and brier < share,
         "probabilities-cannot-tell": brier < share,
         "probabilities-too-high": float(np.mean(likely - yes)) > 0,

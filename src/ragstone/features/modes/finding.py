@@ -104,10 +104,10 @@ def modes(
     judge files in the folder `modes` beside ragstone.toml. propose: look for more even if there are some;
     without any they are always proposed from this run, and written there. model: reads wrong answers and is
     asked about every answer; default: that of `[judge]` for mode files that ask one, and none to propose.
-    judge: whose verdicts say which answers are wrong; default: the headline judge. labels: files of people's labels, beside those of
-    the workbench. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`. Raises DataError for a folder
-    that is no run or has no score, ConfigError for a mode file that is none or a judge that the run has
-    not, ModelError when no call can succeed.
+    judge: whose verdicts say which answers are wrong; default: the headline judge. labels: files of
+    people's labels, beside those of the workbench. budget: e.g. `100calls` or `2usd`; deadline: e.g. `30m`.
+    Raises DataError for a folder that is no run or has no score, ConfigError for a mode file that is none
+    or a judge that the run has not, ModelError when no call can succeed.
     """
     chosen = settings or load_settings()
     plan = plan_modes(Path(run), chosen, model=model, judge=judge, labels=[*map(Path, labels)])
@@ -142,7 +142,8 @@ def modes_to_label(
 
     mode: its name. n: how many answers. Two fifths have the mode by its judge, the others do not; each
     carries its chance (`inclusion`) and the digest of the mode's question (`policy`), which is kept with the
-    project's instructions. `modes` then counts the labels. Raises DataError for a run without modes, and for a mode that it does not have.
+    project's instructions. `modes` then counts the labels. Raises DataError for a run without modes, and for
+    a mode that it does not have.
     """
     chosen, folder = settings or load_settings(), Path(run)
     summary = read_modes(folder)

@@ -373,12 +373,14 @@ def _paired(first: Codes, second: Codes) -> Codes:
 def _student_quantile(probability: float, df: float) -> float:
     """Return the quantile of Student's t, above the median, with a fractional number of degrees of freedom.
 
-    With t = sqrt(df) tan x the density is proportional to cos(x) ** (df - 1): it is summed and inverted.
+    With t = sqrt(df) tan x the density is proportional to cos(x) ** (df - 1): it is summed and inverted, at
+    points that come closer to each other towards the end, where it is steep if df is near 1.
     """
     if df >= SERIES_FROM:
         return student_quantile(probability, round(df))
-    x = np.linspace(0.0, math.pi / 2, STEPS)
-    density = np.cos(x) ** (df - 1)
-    below = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
+    rest = np.linspace(1.0, 0.0, STEPS) ** 3 * math.pi / 2  # what is left up to the end
+    x = math.pi / 2 - rest
+    density = np.sin(rest) ** (df - 1)
+    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(x))])
     at = float(np.interp(2 * probability - 1, below / below[-1], x))
     return math.sqrt(df) * math.tan(at)
