@@ -93,8 +93,10 @@ class Phrase(NamedTuple):
 
     def hits(self, text: str) -> int:
         """Return how often a text has the words, where no exception covers them."""
+        found = [*words(self.not_this).finditer(text)]
+        if not found:
+            return 0
         fine = [hit.span() for each in self.except_in for hit in words(each).finditer(text)]
-        found = words(self.not_this).finditer(text)
         return sum(not any(a <= hit.start() and hit.end() <= b for a, b in fine) for hit in found)
 
 

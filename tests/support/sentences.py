@@ -72,10 +72,10 @@ def codes_in(text: str) -> set[str]:
         if max(parts, key=len) in text:
             fixed = sum(map(len, parts))
             matches += [(fixed, *match.span(), code) for match in pattern(code).finditer(text)]
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     codes = set()
     for _, start, end, code in sorted(matches, reverse=True):
-        if all(end <= low or start >= high for low, high in taken):
-            taken.append((start, end))
+        if taken.find(1, start, end) < 0:
+            taken[start:end] = b"\1" * (end - start)
             codes.add(code)
     return codes
