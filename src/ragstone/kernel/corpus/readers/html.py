@@ -89,6 +89,8 @@ def _visible_text(page: "LexborHTMLParser") -> str:
             ended, start = node
             if ended.tag == "a":
                 linked += size - start.size
+            if n_links == start.n_links and ended.tag != "tr":
+                continue  # as most elements: without a link they are text
             end = Extent(len(pieces), size, linked, n_links, n_inner)
             if ended.mem_id != root.mem_id and leads_elsewhere(ended, start, end):
                 del pieces[start.n_pieces :]
