@@ -18,6 +18,7 @@ from ragstone.features.label._choosing import (
 )
 from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pairs, compared_sides
 from ragstone.features.label._policies import keep_policy, tidied
+from ragstone.features.label._policies import policy_digest as policy_digest
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError, checks_arguments, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row

@@ -11,11 +11,16 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.judging.signs import Sign
 from ragstone.kernel.persistence.journal import replace_whole
-from ragstone.kernel.runs.modes import ModeEvidence, mode_files
+from ragstone.kernel.runs.modes import ModeEvidence
 
 LONGEST_NAME = 60
 SHOWN_EVIDENCE = 5  # rows that the head of a file quotes
 LONGEST_QUOTE = 160
+
+
+def mode_files(folder: Path) -> list[Path]:
+    """Return the mode files of a folder by their names; none where there is no folder."""
+    return sorted(folder.glob("*.toml"))
 
 
 def read_mode_judges(folder: Path) -> list[Judge]:

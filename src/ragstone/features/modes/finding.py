@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ragstone.features.label import ToLabel, keep_instructions
+from ragstone.features.label import ToLabel, keep_instructions, policy_digest
 from ragstone.features.modes._counting import (
     Key,
     ModeRows,
@@ -47,7 +47,6 @@ from ragstone.kernel.runs.modes import (
     ModesProposal,
     ModesSummary,
     has_mode,
-    mode_digest,
     mode_question,
     mode_title,
     read_modes,
@@ -483,7 +482,7 @@ def _mode(plan: ModesPlan, judge: Judge, rows: ModeRows, evidence: list[ModeEvid
         name=judge.name,
         title=mode_title(judge.name),
         question=question,
-        digest=mode_digest(question),
+        digest=policy_digest(question),
         judge_digest=mode_judge_digest(judge),
         kind=judge.kind,
         proposed_from=judge.source,

@@ -5,6 +5,7 @@ from datetime import date
 
 import msgspec
 
+from ragstone.features.modes import mode_files
 from ragstone.features.watch._cells import DayCell
 from ragstone.features.watch._judged import judge_of
 from ragstone.features.watch._uncovered import BY_MODES, UNCOVERED, ModeSet
@@ -14,7 +15,6 @@ from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.runs.modes import mode_files
 from ragstone.kernel.stages.judge import load_judges
 
 

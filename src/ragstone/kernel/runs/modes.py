@@ -1,6 +1,5 @@
 """What modes.json and mode_judgements.jsonl of a run hold: failure modes, and which answers have each."""
 
-import hashlib
 from collections import defaultdict
 from pathlib import Path
 from typing import Literal
@@ -172,11 +171,6 @@ def has_mode(row: Judgement) -> bool | None:
     return bool(row.score >= (threshold if threshold is not None else sum(row.scale or (0, 1)) / 2))
 
 
-def mode_files(folder: Path) -> list[Path]:
-    """Return the mode files of a folder by their names; none where there is no folder."""
-    return sorted(folder.glob("*.toml"))
-
-
 def mode_title(name: str) -> str:
     """Return the name of a mode as it is read: `answers_cut_off` is `answers cut off`."""
     return name.replace("_", " ")
@@ -185,9 +179,3 @@ def mode_title(name: str) -> str:
 def mode_question(judge: JudgeFields) -> str:
     """Return the question that people answer with yes or no for each answer: the file's description."""
     return (judge.description or str(getattr(judge, "prompt", "") or "") or mode_title(judge.name)).strip()
-
-
-def mode_digest(question: str) -> str:
-    """Return the digest of a mode's question, as that of the instructions of annotators is made."""
-    text = "\n".join(question.splitlines()).strip()
-    return hashlib.sha256(text.encode()).hexdigest().lstrip("0123456789")[:8]
