@@ -44,7 +44,9 @@ WORDS = {
     },
     "true-false": {"statements-languages/report.html": ["bm25", "hi", "zh"]},
     # Not its critics: whether a question reaches them is its model's to decide, on each processor anew.
-    "codebase": {"questions/certificate.html": ["What was lost, and why", "Every question", "How it was made"]},
+    "codebase": {
+        "questions/certificate.html": ["What was lost, and why", "Every question", "How it was made"]
+    },
     "choosing-a-model": {
         "assistant-answerers/report.html": ["extractive", "quote"],
         "assistant/report.html": ["coverage"],
@@ -52,9 +54,10 @@ WORDS = {
     },
 }
 
-# The examples whose story is a model's work, and what makes them ask the packaged one a quarter and less: what
-# takes a reader minutes would be half of CI. With RAGSTONE_WHOLE_EXAMPLES=1 they run as they are; with every
-# answer and scale they run above, on an endpoint.
+# The examples whose story is a model's work, and what makes them ask the packaged one a quarter and less:
+# what takes a reader minutes would be half of CI. With RAGSTONE_WHOLE_EXAMPLES=1 they run as they are; with
+# every answer and scale they run above, on an endpoint.
+# Five answers are of two questions: the search leaves fewer.
 FEWER = {
     "rubric-judge": {
         "[bench.judges]  ": "[bench.judges]\nlimit = 5\n#",
