@@ -243,9 +243,36 @@ def embedded(
     return stored, vectors
 
 
+def renewed(stored: Sequence[Stored], identity: str, embed: Embed) -> tuple[list[Stored], Vectors]:
+    """Return what is stored of documents with the points of this embedder, and all vectors in their order.
+
+    They have no topic: one is given where documents are grouped.
+    """
+    vectors = embed([indexed_text(chunk) for document in stored for chunk in document.chunks], "passage")
+    own, first = [], 0
+    for document in stored:
+        last = first + len(document.chunks)
+        chunks = [_without_topic(chunk) for chunk in document.chunks]
+        own.append(
+            Stored(
+                document=document.document,
+                chunks=chunks,
+                points=[point_of(chunk, identity) for chunk in chunks],
+                vector=_mean(vectors[first:last]),
+            )
+        )
+        first = last
+    return own, vectors
+
+
+def _without_topic(chunk: Chunk) -> Chunk:
+    metadata = {key: value for key, value in (chunk.metadata or {}).items() if key != "topic"}
+    return msgspec.structs.replace(chunk, metadata=metadata or None)
+
+
 def point_of(chunk: Chunk, identity: str) -> str:
     """Return the id of a chunk's point: another text, other tags or another embedder are another point."""
-    metadata = {key: value for key, value in (chunk.metadata or {}).items() if key != "topic"}
+    metadata = _without_topic(chunk).metadata or {}
     content = msgspec.json.encode((chunk.id, chunk.text, metadata, identity), order="deterministic")
     return str(uuid.UUID(bytes=blake2b(content, digest_size=16).digest()))
 
