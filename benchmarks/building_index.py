@@ -255,7 +255,7 @@ def updates() -> Table:
         return rounded(units(draw.normal(size=(len(texts), 384)).astype(np.float32)))
 
     async def build(folder: str) -> BuildResult:
-        knowledge = open_knowledge(AssistantSection(topics=False), Path(folder), embed, [])
+        knowledge = open_knowledge(AssistantSection(topics=False), Path(folder), embed, [], serving=False)
         try:
             return await knowledge.build([docs])
         finally:

@@ -34,12 +34,11 @@ from ragstone_assistant.knowledge._cutting import (
 from ragstone_assistant.knowledge._points import PassagePoints
 from ragstone_assistant.knowledge.entry import Advance, BuildResult
 from ragstone_assistant.knowledge.grouping import Namer, group
-from ragstone_assistant.knowledge.uploads import NICE
 
 
 class KnowledgeParts(msgspec.Struct, frozen=True, kw_only=True):
     """Where everything is, and how it is made. uploads: the folder of files that came over HTTP.
-    options: how files are read. most_passages: of one file."""
+    options: how files are read. nice: how far their reader stands back. most_passages: of one file."""
 
     catalogue: Catalogue
     points: PassagePoints
@@ -50,6 +49,7 @@ class KnowledgeParts(msgspec.Struct, frozen=True, kw_only=True):
     uploads: Path
     options: IngestOptions
     most_passages: int
+    nice: int
     namer: Namer | None = None
 
 
@@ -113,7 +113,7 @@ def _reader(
     parts: KnowledgeParts, stop: threading.Event, read: Mapping[str, Given]
 ) -> Iterator[Callable[[Sighted], Given]]:
     """Give what reads the files of a build, in a process that has limits for each; `stop` ends it."""
-    process = ReadingProcess(parts.options, nice=NICE, passages=parts.most_passages)
+    process = ReadingProcess(parts.options, nice=parts.nice, passages=parts.most_passages)
 
     def reader(sighted: Sighted) -> Given:
         read_before = read[sighted.path] if sighted.path in read else process.read(sighted.file, stop=stop)

@@ -42,7 +42,7 @@ from ragstone_assistant.knowledge.entry import (
     PlacedPassage,
 )
 from ragstone_assistant.knowledge.grouping import Namer
-from ragstone_assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
+from ragstone_assistant.knowledge.uploads import FOLDER, NICE, Upload, UploadReader, keeping
 
 MOST_ASKED = 2000  # characters of a question that are searched by
 OPTIONS = IngestOptions()
@@ -63,11 +63,12 @@ def open_knowledge(
     options: IngestOptions = OPTIONS,
     *,
     namer: Namer | None = None,
+    serving: bool = True,
 ) -> "KnowledgeBase":
     """Return the knowledge base of `[assistant]`, whose paths are relative to `root`; empty before a build.
 
     options: how files are read, but for `duplicates` and `processes`, which need all of them at once.
-    namer: names topics; without one their words do.
+    namer: names topics; without one their words do. serving: builds stand back for answers of this process.
 
     Qdrant is opened when it is first needed: a list of the documents needs none.
 
@@ -95,6 +96,7 @@ def open_knowledge(
         uploads=Path(root_of(folder / FOLDER)),
         options=options,
         most_passages=section.max_passages,
+        nice=NICE if serving else 0,
         namer=namer,
     )
     return KnowledgeBase(parts)
@@ -190,8 +192,8 @@ class KnowledgeBase:
         filters: see `among`; of a tag with listed values, any name of a value is understood. score: the sum
         of two standard scores, which compares within one question only. Nothing for a blank question.
 
-        Raises KnowledgeDown where the store or the embedder cannot be reached, and where some files were built
-        with another embedder: the others alone would answer as if that were all.
+        Raises KnowledgeDown where the store or the embedder cannot be reached, and where some files were
+        built with another embedder: the others alone would answer as if that were all.
         """
         question = query.strip()[:MOST_ASKED]
         taken = self._taken
