@@ -1,0 +1,163 @@
+"""Kind `supported`: how likely the contexts support all that an answer says, without a model.
+
+A logistic regression on what is missing of each sentence, fitted on people's labels; what it found of a
+sentence is said in words. benchmarks/grounding.py fits the numbers and measures them.
+"""
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+from ragstone.kernel.config import read_library
+from ragstone.kernel.corpus.tokens import tokenize
+from ragstone.kernel.files.language import detect_language
+from ragstone.kernel.errors import nearest
+from ragstone.kernel.judging.citation_marks import cited_statements
+from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
+from ragstone.kernel.judging.finding import Finding, JudgeContext, not_applicable
+from ragstone.kernel.judging.lexical import no_refusal
+from ragstone.kernel.judging.supported._features import (
+    FEATURES,
+    SentenceFeatures,
+    read_passages,
+    sentence_features,
+)
+from ragstone.kernel.records import OWN_THRESHOLD, Answer, Verdict
+
+DIGITS = 6
+MOST_NAMED = 5  # words of a reason
+QUESTION = ("?", "？", "؟")
+NOTHING_CLAIMED = "the answer states nothing that could be checked"
+LIKELIEST = 1 - 1e-9  # what a probability counts as at most, so that its logarithm is finite
+
+
+class SupportedJudge(JudgeFields, frozen=True, kw_only=True, tag="supported"):
+    """A judge whose score is the probability that the contexts support every sentence of an answer.
+
+    weights: what each of FEATURES adds to the log odds that a sentence is not supported, a unit; intercept:
+    these log odds where nothing is missing. pooling: [a, b]; the log odds that an answer is not supported are
+    a + b ln(n), with n the sum of -ln(1 - p) over its sentences, which is about how many are expected to be
+    unsupported. threshold: the score from which on an answer counts as supported. flagged: the probability
+    from which on a sentence is called unsupported.
+    """
+
+    weights: Mapping[str, float]
+    intercept: float
+    pooling: tuple[float, float]
+    threshold: float = 0.5
+    flagged: float = 0.5
+
+    fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
+    asks_model: ClassVar[bool] = False
+
+    def _own_problems(self) -> Iterator[tuple[str, str]]:
+        for name in self.weights:
+            if name not in FEATURES:
+                yield "weights", f"weights.{name} is not measured. {nearest(name, FEATURES)}"
+        numbers = (*self.weights.values(), self.intercept, *self.pooling)
+        if not all(map(math.isfinite, numbers)):
+            yield "weights", "weights, intercept and pooling are finite numbers. Correct or remove the others."
+        if min(self.weights.values(), default=0.0) < 0:
+            yield "weights", "a weight below 0 makes what is missing speak for the answer: set it to 0 or more."
+        if not (0 < self.threshold < 1 and 0 < self.flagged < 1):
+            yield "threshold", "threshold and flagged are probabilities: give numbers between 0 and 1."
+
+    async def find(self, answer: Answer, _inputs: dict[str, str], _context: JudgeContext) -> Finding:
+        """Return the probability, with a verdict on each sentence and what it lacks.
+
+        An answer whose sentences are all refusals, questions, greetings or offers of help is not applicable.
+        """
+        sentences = compared_sentences(answer)
+        if not sentences:
+            return not_applicable(NOTHING_CLAIMED)
+        verdicts = [
+            self._verdict(number, *compared) for number, compared in enumerate(sentences, 1)
+        ]
+        expected = -sum(math.log1p(-min(1 - (verdict.score or 0.0), LIKELIEST)) for verdict in verdicts)
+        before, slope = self.pooling
+        score = 0.5 * (1 - math.tanh((before + slope * math.log(expected)) / 2))
+        return Finding(
+            score=round(score, DIGITS),
+            rationale=_rationale(verdicts),
+            verdicts=verdicts,
+            metadata={OWN_THRESHOLD: self.threshold},
+        )
+
+    def _verdict(self, number: int, sentence: str, features: SentenceFeatures) -> Verdict:
+        measured = zip(FEATURES, features.values, strict=True)
+        log_odds = self.intercept + sum(self.weights.get(name, 0.0) * value for name, value in measured)
+        unsupported = 0.5 * (1 + math.tanh(log_odds / 2))
+        supported = unsupported < self.flagged
+        return Verdict(
+            id=number,
+            statement=sentence,
+            supported=supported,
+            score=round(1 - unsupported, DIGITS),
+            reason=None if supported else lacking(features),
+            context=(features.context or None) if supported else None,
+        )
+
+
+class ComparedSentence(NamedTuple):
+    """A sentence of an answer that claims something, and what of it is not in the contexts."""
+
+    sentence: str
+    features: SentenceFeatures
+
+
+def compared_sentences(answer: Answer) -> list[ComparedSentence]:
+    """Return the sentences of an answer that claim something, compared with its contexts.
+
+    Left out: refusals, questions, headings, lines that end in a colon, greetings and offers of help. An
+    answer of one or two words is a sentence.
+    """
+    contexts = answer.contexts or []
+    passages = read_passages(tuple(context.text for context in contexts))
+    lang = detect_language(answer.answer)
+    statements = [statement.text for statement in cited_statements(answer.answer, contexts)]
+    compared = []
+    for sentence in statements or [" ".join(answer.answer.split())]:
+        if sentence.endswith(QUESTION) or not no_refusal(sentence) or _is_courtesy(sentence):
+            continue
+        features = sentence_features(sentence, passages, lang)
+        if features is not None:
+            compared.append(ComparedSentence(sentence, features))
+    return compared
+
+
+def lacking(features: SentenceFeatures) -> str:
+    """Return what of a sentence the contexts lack, in words."""
+    named = {part for name in features.names for part in tokenize(name)}
+    words = [word for word in features.words if word not in named]
+    lost = [*features.numbers, *features.names, *words][:MOST_NAMED]
+    said = [f"not in the contexts: {', '.join(lost)}"] if lost else []
+    if features.fields:
+        said.append(f"the contexts have {', '.join(field.said for field in features.fields)}")
+    return "; ".join(said) or "its words are in the contexts, but not together"
+
+
+def _rationale(verdicts: Sequence[Verdict]) -> str:
+    flagged = [verdict for verdict in verdicts if not verdict.supported]
+    if not flagged:
+        return "no sentence is flagged" if len(verdicts) > 1 else "the sentence is not flagged"
+    weakest = min(flagged, key=lambda verdict: verdict.score or 0.0)
+    return f"{len(flagged)} of {len(verdicts)} flagged; the weakest: {weakest.reason}"
+
+
+def _is_courtesy(sentence: str) -> bool:
+    """Say whether a sentence greets, thanks or offers help, and claims nothing."""
+    tokens = " ".join(tokenize(sentence))
+    return any(tokens in whole or tokens.startswith(begins) for whole, begins in _courtesies())
+
+
+@functools.cache
+def _courtesies() -> list[tuple[frozenset[str], tuple[str, ...]]]:
+    tables = read_library("ragstone.kernel.judging", "words/courtesies.toml").values()
+    return [
+        (
+            frozenset(" ".join(tokenize(phrase)) for phrase in table["whole"].split("|")),
+            tuple(" ".join(tokenize(phrase)) for phrase in table["begins"].split("|")),
+        )
+        for table in tables
+    ]
