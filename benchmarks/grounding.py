@@ -29,7 +29,7 @@ from scipy.optimize import minimize
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge
 from ragstone.kernel.judging.supported._features import FEATURES, negations
-from ragstone.kernel.judging.supported.judge import compared_sentences
+from ragstone.kernel.judging.supported.judge import ALONE, compared_sentences
 from ragstone.kernel.records import Answer, Context, Judgement
 from ragstone.kernel.statistics import roc_auc
 
@@ -39,6 +39,7 @@ RECORDS = FITTED[2]
 LANGUAGES = ("en", "de", "es", "fr", "hi")
 TEN = ("en", "de", "es", "ru", "tr", "vi", "ar", "hi", "th", "zh")
 PENALTY = 0.003
+UNSUPPORTED = 0.1  # share of sentences, as in RAGTruth; in BEGIN and WiCE it is 0.55 and 0.68
 EDITED = 150  # sentences of a language
 Floats = npt.NDArray[np.float64]
 
@@ -192,26 +193,40 @@ def marked(text: str, sentences: Sequence[str], spans: Sequence[tuple[int, int]]
         yield any(start < place.end() and end > place.start() for start, end in spans) if place else None
 
 
-def logistic(
-    values: Floats, label: Floats, weight: Floats, group: npt.NDArray[np.int_], signs: bool
-) -> tuple[Floats, Floats]:
-    """Return the weights of a logistic regression, a unit, none below 0 if signs, and the intercept of each group."""
-    spread = np.sqrt(np.average((values - np.average(values, axis=0, weights=weight)) ** 2, axis=0, weights=weight))
-    scaled, groups, k = values / spread, np.eye(group.max() + 1)[group], values.shape[1]
+def noisy_or(
+    values: Floats, alone: Floats, label: Floats, weight: Floats, group: npt.NDArray[np.int_]
+) -> tuple[Floats, Floats, Floats]:
+    """Return weights, what each of `alone` adds by itself, and the intercept of each group.
+
+    -ln(1 - p) = ln(1 + exp(intercept + values . weights)) + alone . adds; neither is below 0.
+    """
+    everything = np.hstack([values, alone])
+    mean = np.average(everything, axis=0, weights=weight)
+    spread = np.sqrt(np.average((everything - mean) ** 2, axis=0, weights=weight))
+    scaled, groups = everything / spread, np.eye(group.max() + 1)[group]
+    first, n = values.shape[1], everything.shape[1]
 
     def loss(at: Floats) -> tuple[float, Floats]:
-        odds = scaled @ at[:k] + groups @ at[k:]
-        value = float(np.sum(weight * (np.logaddexp(0, odds) - label * odds)) + PENALTY / 2 * at[:k] @ at[:k])
-        slope = weight * (1 / (1 + np.exp(-odds)) - label)
-        return value, np.concatenate([scaled.T @ slope + PENALTY * at[:k], groups.T @ slope])
+        odds = scaled[:, :first] @ at[:first] + groups @ at[n:]
+        expected = np.logaddexp(0, odds) + scaled[:, first:] @ at[first:n] + 1e-12
+        missed = -np.expm1(-expected)
+        value = np.sum(weight * ((1 - label) * expected - label * np.log(missed)))
+        slope = weight * ((1 - label) - label * np.exp(-expected) / missed)
+        by_odds = slope / (1 + np.exp(-odds))
+        gradient = [scaled[:, :first].T @ by_odds, scaled[:, first:].T @ slope]
+        gradient[0] = gradient[0] + PENALTY * at[:first]
+        return float(value + PENALTY / 2 * at[:first] @ at[:first]), np.concatenate(
+            [*gradient, groups.T @ by_odds]
+        )
 
-    bounds = [(0 if signs else None, None)] * k + [(None, None)] * groups.shape[1]
-    best = minimize(loss, np.zeros(len(bounds)), jac=True, bounds=bounds, method="L-BFGS-B").x
-    return best[:k] / spread, best[k:]
+    bounds = [(0, None)] * n + [(None, None)] * groups.shape[1]
+    start = np.concatenate([np.full(n, 0.1), np.full(groups.shape[1], -2.0)])
+    best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    return best[:first] / spread[:first], best[first:n] / spread[first:], best[n:]
 
 
 def fit(packs: Mapping[str, Sequence[LabelledAnswer]]) -> None:
-    """Print weights, intercept, pooling and both thresholds, from one half of the sources of FITTED."""
+    """Print the numbers of supported.toml, from one half of the sources of FITTED."""
     halves = [measured_answers([one for one in packs[name] if one.is_fitted]) for name in FITTED]
     rows = [
         (features, fault, number)
@@ -223,22 +238,29 @@ def fit(packs: Mapping[str, Sequence[LabelledAnswer]]) -> None:
     values = np.array([features for features, _, _ in rows])
     label, group = np.array([float(fault) for _, fault, _ in rows]), np.array([number for *_, number in rows])
     weight = 1 / np.bincount(group)[group] / len(halves)  # each pack counts the same
-    weights, intercepts = logistic(values, label, weight, group, signs=True)
-    # Of long answers of language models most sentences are right, of BEGIN's and WiCE's most are wrong.
-    intercept = intercepts[FITTED.index(RECORDS)]
-    odds = [[one.features @ weights + intercept for one in half] for half in halves]
-    expected = np.log([np.logaddexp(0, each).sum() for half in odds for each in half])
-    of_answer = np.array([not one.is_supported for half in halves for one in half], dtype=float)
+    alone = np.array([name in ALONE for name in FEATURES])
+    weights, adds, intercepts = noisy_or(values[:, ~alone], values[:, alone], label, weight, group)
+    shares = np.bincount(group, label) / np.bincount(group)
+    moved = intercepts - np.log(shares / (1 - shares)) + np.log(UNSUPPORTED / (1 - UNSUPPORTED))
+    of_prose, in_records = float(moved[:2].mean()), float(intercepts[2])
+
+    def expected(features: Floats, number: int) -> Floats:
+        intercept = in_records if FITTED[number] == RECORDS else of_prose
+        odds = features[..., ~alone] @ weights + intercept
+        return np.asarray(np.logaddexp(0, odds) + features[..., alone] @ adds)
+
+    of_answer = np.array([float(one.is_supported) for half in halves for one in half])
+    likely = np.exp([-expected(one.features, at).sum() for at, half in enumerate(halves) for one in half])
     number = np.repeat(np.arange(len(halves)), [len(half) for half in halves])
     share = 1 / np.bincount(number)[number] / len(halves)
-    slope, at = logistic(expected[:, None], of_answer, share, np.zeros(len(number), dtype=int), signs=True)
-    likely = 1 / (1 + np.exp(at[0] + slope[0] * expected))
-    chance = 1 / (1 + np.exp(-(values @ weights + intercept)))
-    named = ", ".join(f"{name} = {value:.4g}" for name, value in zip(FEATURES, weights, strict=True))
-    print(f"sentences {len(label):,}, answers {len(number):,}")
-    print(f"weights = {{ {named} }}\nintercept = {intercept:.4g}\npooling = [{at[0]:.4g}, {slope[0]:.4g}]")
-    print(f"threshold = {best_balanced(likely, 1 - of_answer, share):.2f}")
-    print(f"flagged = {best_balanced(chance, label, weight):.2f}")
+    chance = np.array([-np.expm1(-expected(features, at)) for features, _, at in rows])
+    texts = [f"{name} = {value:.4g}" for name, value in zip(np.array(FEATURES)[~alone], weights, strict=True)]
+    added = [f"{name} = {value:.4g}" for name, value in zip(np.array(FEATURES)[alone], adds, strict=True)]
+    print(f"# sentences {len(label):,}, answers {len(number):,}; of the packs {intercepts.round(2)}")
+    print(f"weights    = {{ {', '.join(texts)} }}\nalone      = {{ {', '.join(added)} }}")
+    print(f"intercept  = {of_prose:.4g}\nin_records = {in_records:.4g}")
+    print(f"threshold  = {best_balanced(likely, of_answer, share):.2f}")
+    print(f"flagged    = {best_balanced(chance, label, weight):.2f}")
 
 
 def best_balanced(likely: Floats, label: Floats, weight: Floats) -> float:

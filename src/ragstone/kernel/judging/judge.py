@@ -74,7 +74,8 @@ KEYS = (
     "signs",
     "unless",
     "weights",
-    "pooling",
+    "alone",
+    "in_records",
     "flagged",
 )
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file

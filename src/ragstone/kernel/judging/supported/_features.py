@@ -56,7 +56,7 @@ class Passages(NamedTuple):
 class SentenceFeatures(NamedTuple):
     """The values of FEATURES, and what is behind them, as it is written; words are the weightiest first.
 
-    context: the number, from 1, of the context that has most of the sentence's words; 0 where none has any.
+    in_record: whether a context is a record. context: the number, from 1, of the context that has most of the sentence's words; 0 where none has any.
     """
 
     values: tuple[float, ...]
@@ -65,6 +65,7 @@ class SentenceFeatures(NamedTuple):
     names: list[str]
     fields: list[RecordField]
     context: int
+    in_record: bool
 
 
 @functools.lru_cache(maxsize=32)  # the answers of several systems are given the same contexts
@@ -93,7 +94,8 @@ def read_passages(contexts: tuple[str, ...]) -> Passages:
     for unit in sorted(held):
         if len(unit) >= STEM and unit.isalpha():
             stems[unit[:STEM]].append(unit)
-    spelled = frozenset(float(unit) for unit in held if unit.isdecimal() and len(unit) < LARGEST)
+    digits = frozenset(word for text in texts for word in tokenize(text) if word.isdecimal())
+    spelled = frozenset(float(unit) for unit in held - digits if unit.isdecimal() and len(unit) < LARGEST)
     numbers = held_numbers(texts, spelled)
     return Passages(held, units, dict(stems), dict(windows), numbers, fields, frozenset(values))
 
@@ -135,6 +137,7 @@ def sentence_features(sentence: str, passages: Passages, lang: str | None) -> Se
         names=names,
         fields=fields,
         context=shares.index(max(shares)) + 1 if any(shares) else 0,
+        in_record=bool(passages.fields),
     )
 
 

@@ -17,6 +17,7 @@ from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext, not_applicable
 from ragstone.kernel.judging.lexical import no_refusal
+from ragstone.kernel.judging.matching import word_weight
 from ragstone.kernel.judging.supported._features import (
     FEATURES,
     SentenceFeatures,
@@ -27,24 +28,26 @@ from ragstone.kernel.records import OWN_THRESHOLD, Answer, Verdict
 
 DIGITS = 6
 MOST_NAMED = 5  # words of a reason
+COMMON = 0.4  # weight up to which a word is named only where there is no other
 QUESTION = ("?", "？", "؟")
 NOTHING_CLAIMED = "the answer states nothing that could be checked"
-LIKELIEST = 1 - 1e-9  # what a probability counts as at most, so that its logarithm is finite
+ALONE = ("numbers", "fields")  # features that are a reason by themselves, however much else is there
+BY_DEGREE = tuple(name for name in FEATURES if name not in ALONE)
 
 
 class SupportedJudge(JudgeFields, frozen=True, kw_only=True, tag="supported"):
     """A judge whose score is the probability that the contexts support every sentence of an answer.
 
-    weights: what each of FEATURES adds to the log odds that a sentence is not supported, a unit; intercept:
-    these log odds where nothing is missing. pooling: [a, b]; the log odds that an answer is not supported are
-    a + b ln(n), with n the sum of -ln(1 - p) over its sentences, which is about how many are expected to be
-    unsupported. threshold: the score from which on an answer counts as supported. flagged: the probability
-    from which on a sentence is called unsupported.
+    The product of these probabilities for its sentences. A sentence is not supported with the probability p,
+    where -ln(1 - p) = ln(1 + exp(o)) + s. o: intercept (in_records where contexts are records) + its features
+    times weights. s: its features times `alone`, each a reason by itself. threshold: the score from which on
+    an answer counts as supported. flagged: the p from which on a sentence is called unsupported.
     """
 
     weights: Mapping[str, float]
+    alone: Mapping[str, float]
     intercept: float
-    pooling: tuple[float, float]
+    in_records: float
     threshold: float = 0.5
     flagged: float = 0.5
 
@@ -52,14 +55,14 @@ class SupportedJudge(JudgeFields, frozen=True, kw_only=True, tag="supported"):
     asks_model: ClassVar[bool] = False
 
     def _own_problems(self) -> Iterator[tuple[str, str]]:
-        for name in self.weights:
-            if name not in FEATURES:
-                yield "weights", f"weights.{name} is not measured. {nearest(name, FEATURES)}"
-        numbers = (*self.weights.values(), self.intercept, *self.pooling)
-        if not all(map(math.isfinite, numbers)):
-            yield "weights", "weights, intercept and pooling are finite numbers. Correct or remove the others."
-        if min(self.weights.values(), default=0.0) < 0:
-            yield "weights", "a weight below 0 makes what is missing speak for the answer: set it to 0 or more."
+        for key, table, known in (("weights", self.weights, BY_DEGREE), ("alone", self.alone, ALONE)):
+            for name, value in table.items():
+                if name not in known:
+                    yield key, f"{key}.{name} is not measured. {nearest(name, known)}"
+                elif not 0 <= value < math.inf:
+                    yield key, f"{key}.{name} = {value:g}: give 0 or more, for what is missing never helps."
+        if not all(map(math.isfinite, (self.intercept, self.in_records))):
+            yield "intercept", "intercept and in_records are finite numbers: correct the one that is not."
         if not (0 < self.threshold < 1 and 0 < self.flagged < 1):
             yield "threshold", "threshold and flagged are probabilities: give numbers between 0 and 1."
 
@@ -71,12 +74,8 @@ class SupportedJudge(JudgeFields, frozen=True, kw_only=True, tag="supported"):
         sentences = compared_sentences(answer)
         if not sentences:
             return not_applicable(NOTHING_CLAIMED)
-        verdicts = [
-            self._verdict(number, *compared) for number, compared in enumerate(sentences, 1)
-        ]
-        expected = -sum(math.log1p(-min(1 - (verdict.score or 0.0), LIKELIEST)) for verdict in verdicts)
-        before, slope = self.pooling
-        score = 0.5 * (1 - math.tanh((before + slope * math.log(expected)) / 2))
+        verdicts = [self._verdict(number, *compared) for number, compared in enumerate(sentences, 1)]
+        score = math.exp(-sum(self.expected(features) for _, features in sentences))
         return Finding(
             score=round(score, DIGITS),
             rationale=_rationale(verdicts),
@@ -84,10 +83,16 @@ class SupportedJudge(JudgeFields, frozen=True, kw_only=True, tag="supported"):
             metadata={OWN_THRESHOLD: self.threshold},
         )
 
+    def expected(self, features: SentenceFeatures) -> float:
+        """Return -ln(1 - p) for the probability p that a sentence is not supported; above 0."""
+        values = dict(zip(FEATURES, features.values, strict=True))
+        log_odds = self.in_records if features.in_record else self.intercept
+        log_odds += sum(weight * values[name] for name, weight in self.weights.items())
+        softened = max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
+        return softened + sum(weight * values[name] for name, weight in self.alone.items())
+
     def _verdict(self, number: int, sentence: str, features: SentenceFeatures) -> Verdict:
-        measured = zip(FEATURES, features.values, strict=True)
-        log_odds = self.intercept + sum(self.weights.get(name, 0.0) * value for name, value in measured)
-        unsupported = 0.5 * (1 + math.tanh(log_odds / 2))
+        unsupported = -math.expm1(-self.expected(features))
         supported = unsupported < self.flagged
         return Verdict(
             id=number,
@@ -129,7 +134,8 @@ def compared_sentences(answer: Answer) -> list[ComparedSentence]:
 def lacking(features: SentenceFeatures) -> str:
     """Return what of a sentence the contexts lack, in words."""
     named = {part for name in features.names for part in tokenize(name)}
-    words = [word for word in features.words if word not in named]
+    lacked = [word for word in features.words if word not in named]
+    words = [word for word in lacked if word_weight(word) > COMMON] or lacked
     lost = [*features.numbers, *features.names, *words][:MOST_NAMED]
     said = [f"not in the contexts: {', '.join(lost)}"] if lost else []
     if features.fields:
