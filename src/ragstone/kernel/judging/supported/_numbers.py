@@ -72,7 +72,7 @@ def stated_numbers(text: str) -> Iterator[StatedNumber]:
     """Yield the numbers of a text. "1.500" may be one and a half or fifteen hundred."""
     for match in HALF_DAY.finditer(text):
         hour = int(match[1]) % 12 + 12 * (match[3].lower() == "p")
-        yield StatedNumber(match[0], minute=60 * hour + int(match[2] or 0))
+        yield StatedNumber(match[0].rstrip("."), minute=60 * hour + int(match[2] or 0))
     text = HALF_DAY.sub(" ", text)
     for match in CLOCK.finditer(text):
         yield StatedNumber(match[0], minute=60 * (int(match[1]) % 24) + int(match[2]))

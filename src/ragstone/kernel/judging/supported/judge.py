@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
+import msgspec
+
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.files.language import detect_language
@@ -28,8 +30,9 @@ from ragstone.kernel.records import OWN_THRESHOLD, Answer, Verdict
 
 DIGITS = 6
 MOST_NAMED = 5  # words of a reason
-COMMON = 0.4  # weight up to which a word is named only where there is no other
+COMMON = 0.4  # weight of a word up to which its absence says nothing
 QUESTION = ("?", "？", "؟")
+NO_CONTEXTS = "nothing was retrieved"
 NOTHING_CLAIMED = "the answer states nothing that could be checked"
 ALONE = ("numbers", "fields")  # features that are a reason by themselves, however much else is there
 BY_DEGREE = tuple(name for name in FEATURES if name not in ALONE)
@@ -76,6 +79,12 @@ class SupportedJudge(JudgeFields, frozen=True, kw_only=True, tag="supported"):
             return not_applicable(NOTHING_CLAIMED)
         verdicts = [self._verdict(number, *compared) for number, compared in enumerate(sentences, 1)]
         score = math.exp(-sum(self.expected(features) for _, features in sentences))
+        if not any(context.text.strip() for context in answer.contexts or ()):
+            verdicts = [
+                msgspec.structs.replace(verdict, supported=False, score=0.0, reason=NO_CONTEXTS, context=None)
+                for verdict in verdicts
+            ]
+            score = 0.0
         return Finding(
             score=round(score, DIGITS),
             rationale=_rationale(verdicts),
@@ -133,22 +142,21 @@ def compared_sentences(answer: Answer) -> list[ComparedSentence]:
 
 def lacking(features: SentenceFeatures) -> str:
     """Return what of a sentence the contexts lack, in words."""
-    named = {part for name in features.names for part in tokenize(name)}
-    lacked = [word for word in features.words if word not in named]
-    words = [word for word in lacked if word_weight(word) > COMMON] or lacked
+    named = {part for text in (*features.names, *features.numbers) for part in tokenize(text)}
+    words = [word for word in features.words if word not in named and word_weight(word) > COMMON]
     lost = [*features.numbers, *features.names, *words][:MOST_NAMED]
     said = [f"not in the contexts: {', '.join(lost)}"] if lost else []
     if features.fields:
         said.append(f"the contexts have {', '.join(field.said for field in features.fields)}")
-    return "; ".join(said) or "its words are in the contexts, but not together"
+    return "; ".join(said) or "its rarer words are in the contexts, but not together"
 
 
 def _rationale(verdicts: Sequence[Verdict]) -> str:
     flagged = [verdict for verdict in verdicts if not verdict.supported]
     if not flagged:
-        return "no sentence is flagged" if len(verdicts) > 1 else "the sentence is not flagged"
+        return "no sentence is called unsupported"
     weakest = min(flagged, key=lambda verdict: verdict.score or 0.0)
-    return f"{len(flagged)} of {len(verdicts)} flagged; the weakest: {weakest.reason}"
+    return f"{len(flagged)} of {len(verdicts)} sentences called unsupported; the weakest: {weakest.reason}"
 
 
 def _is_courtesy(sentence: str) -> bool:
