@@ -2,8 +2,8 @@
 
 Run: python -m benchmarks.grounding [--packs FOLDER] [--fit] [--edits] [--resamples N]
 
-Without --packs the packs of ../shared/data are read. FOLDER holds clones of the repositories that are named in
-docs/decisions/0099-faithfulness-without-a-model.md (BEGIN-dataset, wice, FaithJudge, MEMERAG, qags), of
+Without --packs the packs of ../shared/data are read. FOLDER holds clones of the repositories that are named
+in docs/decisions/0099-faithfulness-without-a-model.md (BEGIN-dataset, wice, FaithJudge, MEMERAG, qags), of
 which all rows are read. --fit prints the numbers of library/supported.toml, from half of the sources of
 three packs; everything else is measured on the other half of these, and on all of the others. --edits puts
 another answer, another number or a negation into sentences of XQuAD, in ten languages.
@@ -58,9 +58,17 @@ class LabelledAnswer(NamedTuple):
         return int(hashlib.sha256(self.source.encode()).hexdigest()[:4], 16) % 2 == 0
 
 
-def row(text: str, contexts: Sequence[str], label: bool, source: str, **other: Any) -> LabelledAnswer:
-    answer = Answer(question_id=source[:20] or "-", answer=text, contexts=[Context(text=one) for one in contexts])
-    return LabelledAnswer(answer, label, source, other.get("spans"))
+def row(
+    text: str,
+    contexts: Sequence[str],
+    label: bool,
+    source: str,
+    spans: list[tuple[int, int]] | None = None,
+) -> LabelledAnswer:
+    answer = Answer(
+        question_id=source[:20] or "-", answer=text, contexts=[Context(text=one) for one in contexts]
+    )
+    return LabelledAnswer(answer, label, source, spans)
 
 
 def json_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -120,7 +128,7 @@ def wice(folder: Path | None, _part: str) -> Iterator[LabelledAnswer]:
 
 
 def ragtruth(folder: Path | None, part: str) -> Iterator[LabelledAnswer]:
-    """RAGTruth (Niu et al. 2024), MIT, as in FaithJudge; what is right though not in the context is no fault."""
+    """RAGTruth (Niu et al. 2024), MIT, as in FaithJudge; what is right though not in the context is fine."""
     if folder is None:
         name = {"questions": "qa", "summaries": "summary"}.get(part, part)
         for one in json_rows(SHARED / "ragtruth" / f"{name}.jsonl"):
@@ -297,14 +305,16 @@ def measure(packs: Mapping[str, Sequence[LabelledAnswer]], n_resamples: int) -> 
         ours = judgements("supported", held_out)
         seconds = time.perf_counter() - started
         both = zip(ours, judgements("grounding", held_out), held_out, strict=True)
-        scored = [(a.score, b.score, one) for a, b, one in both if a.score is not None and b.score is not None]
+        scored = [
+            (a.score, b.score, one) for a, b, one in both if a.score is not None and b.score is not None
+        ]
         n_sentences = sum(len(one.verdicts or ()) for one in ours)
         score, other = np.array([a for a, *_ in scored]), np.array([b for _, b, _ in scored])
         label = np.array([float(one.is_supported) for *_, one in scored])
         codes = np.unique([one.source for *_, one in scored], return_inverse=True)[1]
         drawn = np.array(list(resampled_aucs(label, score, other, codes, n_resamples)))
         ends = np.percentile(drawn, [2.5, 97.5], axis=0)
-        centre = (roc_auc(label > 0, score), roc_auc(label > 0, other))
+        centre = (roc_auc(label, score) or 0.0, roc_auc(label, other) or 0.0)
         texts = [f"{value:.3f} ({ends[0, at]:.3f} to {ends[1, at]:.3f})" for at, value in enumerate(centre)]
         apart = drawn[:, 0] - drawn[:, 1]
         low, high = np.percentile(apart, [2.5, 97.5])
@@ -313,7 +323,8 @@ def measure(packs: Mapping[str, Sequence[LabelledAnswer]], n_resamples: int) -> 
         true = float(np.sum(called & (label == 0)))
         f1 = 2 * true / (called.sum() + (label == 0).sum())
         print(
-            f"{name} | {len(scored)} | {len(held_out) - len(scored)} | {100 * label.mean():.0f} % | {texts[1]} | "
+            f"{name} | {len(scored)} | {len(held_out) - len(scored)} | {100 * label.mean():.0f} % | "
+            f"{texts[1]} | "
             f"{texts[0]} | {centre[0] - centre[1]:+.3f} ({low:+.3f} to {high:+.3f}) | {np.mean(right):.3f}, "
             f"{f1:.3f} | {calibration_error(score, label):.3f} | {n_sentences / seconds:.0f}",
             flush=True,
@@ -359,7 +370,12 @@ def edits() -> None:
         questions = [one for one in json_rows(SHARED / "xquad" / "questions.jsonl") if one["lang"] == lang]
         chance.shuffle(questions)
         others = [one["reference_answer"] for one in questions]
-        edited: dict[str, list[tuple[str, str]]] = {"as it is": [], "answer": [], "number": [], "negation": []}
+        edited: dict[str, list[tuple[str, str]]] = {
+            "as it is": [],
+            "answer": [],
+            "number": [],
+            "negation": [],
+        }
         for at, one in enumerate(questions):
             text, answer = texts[one["document_id"]], one["reference_answer"]
             sentence = next((text[a:b] for a, b in sentence_spans(text) if answer in text[a:b]), None)
@@ -371,7 +387,9 @@ def edits() -> None:
             if number := re.search(r"\d+", sentence):
                 other = str(int(number[0]) + chance.choice([1, 2, 10]))
                 if other not in text:
-                    edited["number"].append((sentence[: number.start()] + other + sentence[number.end() :], text))
+                    edited["number"].append(
+                        (sentence[: number.start()] + other + sentence[number.end() :], text)
+                    )
             words = sentence.split(" ")
             if len(words) > 3:
                 no = chance.choice(sorted(negations(lang)))
@@ -385,7 +403,9 @@ def edits() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--packs", type=Path, help="folder of the repositories")
     parser.add_argument("--fit", action="store_true", help="print the numbers of library/supported.toml")
     parser.add_argument("--edits", action="store_true", help="edit sentences in ten languages")

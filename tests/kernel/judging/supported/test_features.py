@@ -13,15 +13,39 @@ def lost(sentence: str, *contexts: str, lang: str = "en"):
 
 # A passage, a sentence with another number, that number, a sentence with another word, that word.
 TEXTS = {
-    "en": ("Sow 20 kg of wheat in October.", "Sow 25 kg of wheat.", "25 kg", "Sow barley in October.", "barley"),
+    "en": (
+        "Sow 20 kg of wheat in October.",
+        "Sow 25 kg of wheat.",
+        "25 kg",
+        "Sow barley in October.",
+        "barley",
+    ),
     "de": ("Im Oktober 20 kg Weizen säen.", "Man soll 25 kg Weizen säen.", "25 kg", "Gerste säen.", "gerste"),
-    "es": ("Siembre 20 kg de trigo en octubre.", "Siembre 25 kg de trigo.", "25 kg", "Siembre cebada.", "cebada"),
-    "fr": ("Semez 20 kg de blé en octobre.", "Semez 25 kg de blé.", "25 kg", "Semez du sarrasin.", "sarrasin"),
+    "es": (
+        "Siembre 20 kg de trigo en octubre.",
+        "Siembre 25 kg de trigo.",
+        "25 kg",
+        "Siembre cebada.",
+        "cebada",
+    ),
+    "fr": (
+        "Semez 20 kg de blé en octobre.",
+        "Semez 25 kg de blé.",
+        "25 kg",
+        "Semez du sarrasin.",
+        "sarrasin",
+    ),
     "ru": ("Сейте 20 кг пшеницы в октябре.", "Сейте 25 кг пшеницы.", "25", "Сейте ячмень.", "ячмень"),
     "ar": ("ازرع 20 كغ من القمح في أكتوبر.", "ازرع 25 كغ من القمح.", "25", "ازرع الشعير.", "شعير"),
     "hi": ("अक्टूबर में 20 किलो गेहूँ बोएँ।", "25 किलो गेहूँ बोएँ।", "25", "जौ बोएँ।", "जौ"),
     "tr": ("Ekim ayında 20 kg buğday ekin.", "25 kg buğday ekin.", "25 kg", "Arpa ekin.", "arpa"),
-    "sw": ("Panda kilo 20 za ngano mwezi Oktoba.", "Panda kilo 25 za ngano.", "25", "Panda shayiri.", "shayiri"),
+    "sw": (
+        "Panda kilo 20 za ngano mwezi Oktoba.",
+        "Panda kilo 25 za ngano.",
+        "25",
+        "Panda shayiri.",
+        "shayiri",
+    ),
     "zh": ("十月播种20公斤小麦。", "播种25公斤小麦。", "25", "播种大麦。", "大麦"),
 }
 

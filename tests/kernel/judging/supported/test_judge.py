@@ -27,8 +27,11 @@ def reasons(judgement: Judgement) -> list[str | None]:
 def test_another_number_and_another_name_are_named():
     right = judged("Farmers in Uganda sow 20 kg of wheat per hectare.", GUIDE)
     wrong = judged("Farmers in Kenya sow 30 kg of wheat per hectare.", GUIDE)
-    assert right.score is not None and right.score > 0.9 and reasons(right) == [None]
-    assert wrong.score is not None and wrong.score < 0.3
+    assert right.score is not None
+    assert right.score > 0.9
+    assert reasons(right) == [None]
+    assert wrong.score is not None
+    assert wrong.score < 0.3
     assert reasons(wrong) == ["not in the contexts: 30 kg, Kenya"]
 
 
@@ -36,8 +39,11 @@ def test_one_wrong_sentence_makes_an_answer_unsupported_and_the_others_stay():
     judgement = judged("The seed is treated before sowing. Farmers sow 35 kg of wheat.", GUIDE)
     verdicts = judgement.verdicts or []
     assert [verdict.supported for verdict in verdicts] == [True, False]
-    assert verdicts[0].context == 1 and verdicts[1].context is None
-    assert judgement.rationale == "1 of 2 sentences called unsupported; the weakest: not in the contexts: 35 kg"
+    assert verdicts[0].context == 1
+    assert verdicts[1].context is None
+    assert (
+        judgement.rationale == "1 of 2 sentences called unsupported; the weakest: not in the contexts: 35 kg"
+    )
 
 
 def test_the_score_is_the_product_of_the_probabilities_of_its_sentences():
@@ -78,7 +84,9 @@ def test_an_answer_that_claims_nothing_is_not_applicable(answer):
 
 def test_a_refusal_beside_a_claim_is_passed_over():
     judgement = judged("The seed is treated before sowing. The documents do not say how long.", GUIDE)
-    assert [verdict.statement for verdict in judgement.verdicts or []] == ["The seed is treated before sowing."]
+    assert [verdict.statement for verdict in judgement.verdicts or []] == [
+        "The seed is treated before sowing."
+    ]
 
 
 def test_thanks_that_claim_something_are_judged():
@@ -97,18 +105,24 @@ def test_short_answers_are_sentences():
 
 def test_without_contexts_nothing_is_supported():
     judgement = judged("The seed is treated before sowing.", " ")
-    assert judgement.score == 0 and reasons(judgement) == ["nothing was retrieved"]
+    assert judgement.score == 0
+    assert reasons(judgement) == ["nothing was retrieved"]
 
 
 def test_words_of_the_contexts_put_together_wrongly_are_said_to_be_apart():
-    parts = [f"{noun} {verb} in {month}." for noun, verb, month in zip(
-        ("Wheat", "Sorghum", "Cassava", "Clover"),
-        ("ripens", "flowers", "germinates", "withers"),
-        ("March", "June", "August", "December"),
-        strict=True,
-    )]
+    parts = [
+        f"{noun} {verb} in {month}."
+        for noun, verb, month in zip(
+            ("Wheat", "Sorghum", "Cassava", "Clover"),
+            ("ripens", "flowers", "germinates", "withers"),
+            ("March", "June", "August", "December"),
+            strict=True,
+        )
+    ]
     filler = " The weather differs from year to year. Rain comes late."
-    judgement = judged("Clover ripens, flowers and germinates in August March.", *[part + filler for part in parts])
+    judgement = judged(
+        "Clover ripens, flowers and germinates in August March.", *[part + filler for part in parts]
+    )
     assert reasons(judgement) == ["its rarer words are in the contexts, but not together"]
 
 

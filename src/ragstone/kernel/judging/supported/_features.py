@@ -40,14 +40,14 @@ class Passages(NamedTuple):
     """Contexts, ready to be compared with sentences.
 
     held: the words of all of them (pairs of characters in scripts without spaces); units: those of each.
-    stems: first letters -> words. windows: word -> numbers of the pairs of neighbouring sentences that have
-    it. values: the words of records, without their keys.
+    stems: first letters -> words. windows: word -> (context, place) of the pairs of neighbouring
+    sentences that have it. values: the words of records, without their keys.
     """
 
     held: frozenset[str]
     units: list[frozenset[str]]
     stems: dict[str, list[str]]
-    windows: dict[str, list[int]]
+    windows: dict[str, list[tuple[int, int]]]
     numbers: HeldNumbers
     fields: list[RecordField]
     values: frozenset[str]
@@ -56,7 +56,8 @@ class Passages(NamedTuple):
 class SentenceFeatures(NamedTuple):
     """The values of FEATURES, and what is behind them, as it is written; words are the weightiest first.
 
-    in_record: whether a context is a record. context: the number, from 1, of the context that has most of the sentence's words; 0 where none has any.
+    context: the number, from 1, of the context that has most of the sentence's words; 0 where none has any.
+    in_record: whether a context is a record.
     """
 
     values: tuple[float, ...]
@@ -80,14 +81,13 @@ def read_passages(contexts: tuple[str, ...]) -> Passages:
         fields += own_fields
         if own_fields:
             values.update(units_of(own_values))
-    windows: dict[str, list[int]] = defaultdict(list)
-    n_windows = 0
-    for text in texts:
+    windows: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for number, text in enumerate(texts):
         sentences = [frozenset(units_of(text[start:end])) for start, end in sentence_spans(text)]
         pairs = [left | right for left, right in pairwise(sentences)] or sentences
-        for n_windows, window in enumerate(pairs, n_windows + 1):
+        for at, window in enumerate(pairs):
             for unit in window:
-                windows[unit].append(n_windows)
+                windows[unit].append((number, at))
     units = [frozenset(units_of(text)) for text in texts]
     held = frozenset[str]().union(*units)
     stems: dict[str, list[str]] = defaultdict(list)
@@ -118,7 +118,7 @@ def sentence_features(sentence: str, passages: Passages, lang: str | None) -> Se
     alike = {unit: _held_form(unit, passages) for unit in weights}
     missing = [unit for unit, share in alike.items() if not share]
     names = [] if lang in NOUNS_ARE_CAPITALISED else _lost_names(sentence, passages, written)
-    sums: dict[int, float] = defaultdict(float)
+    sums: dict[tuple[int, int], float] = defaultdict(float)
     for unit, weight in weights.items():
         for window in passages.windows.get(unit, ()):
             sums[window] += weight

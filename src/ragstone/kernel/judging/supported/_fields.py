@@ -25,7 +25,9 @@ VALUES: dict[str, FieldValue] = {
 }
 LONGEST_RECORD = 1_000_000  # characters
 PIECES = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-]")  # of a key: OutdoorSeating, outdoor_seating
-LINE = re.compile(r"(?m)^[ \t]*[\"']?([^\W\d][^\"'\n:{}]{0,40})[\"']?[ \t]*:[ \t]*[\"']?([\w/]{2,5})[\"']?,?[ \t]*$")
+LINE = re.compile(
+    r"(?m)^[ \t]*[\"']?([^\W\d][^\"'\n:{}]{0,40})[\"']?[ \t]*:[ \t]*[\"']?([\w/]{2,5})[\"']?,?[ \t]*$"
+)
 TOKEN = re.compile(r"[^\W_]+(?:['’]t)?|[,;.:!?]")
 COMMON = 0.35  # a key's words of this weight or less ("good for groups") need not be there
 STEM = 5  # letters by which a word of a key is known in another form
@@ -88,14 +90,14 @@ def contradicted_fields(
     prose: the words of the record's other values; a key that is among them must be named with the key above
     it ("street parking", not "State Street"). negations: words of the sentence's language.
     """
-    tokens = [token.replace("’", "'") for token in TOKEN.findall(sentence.casefold())]
+    tokens = [piece.replace("’", "'") for piece in TOKEN.findall(sentence.casefold())]
     contradicted = []
     for field in fields:
         span = _place(field.key, tokens)
         if span is None:
             continue
         is_ambiguous = prose.issuperset(field.key)
-        if is_ambiguous and not any(_alike(word, token) for word in field.parent for token in tokens):
+        if is_ambiguous and not any(_alike(word, piece) for word in field.parent for piece in tokens):
             continue
         if field.value == "empty" or (field.value == "no") != _is_denied(tokens, *span, negations):
             contradicted.append(field)
@@ -104,15 +106,15 @@ def contradicted_fields(
 
 def _is_denied(tokens: Sequence[str], start: int, end: int, negations: frozenset[str]) -> bool:
     """Say whether a negation stands before tokens in the same clause, or just behind them."""
-    for token in reversed(tokens[max(0, start - REACH) : start]):
-        if token in ".;:!?":
+    for piece in reversed(tokens[max(0, start - REACH) : start]):
+        if piece in ".;:!?":
             break
-        if token in negations or token.endswith("n't"):
+        if piece in negations or piece.endswith("n't"):
             return True
     behind = tokens[end : end + BEHIND]
-    return any(token in negations and token != "no" or token.endswith("n't") for token in behind) and not any(
-        token in ".;:!?," for token in behind
-    )
+    if any(piece in ".;:!?," for piece in behind):
+        return False
+    return any((piece in negations and piece != "no") or piece.endswith("n't") for piece in behind)
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - a record is of any shape
@@ -148,23 +150,23 @@ def _key_words(key: str) -> tuple[str, ...]:
     return words(PIECES.sub(" ", key))
 
 
-def _alike(word: str, token: str) -> bool:
+def _alike(word: str, piece: str) -> bool:
     stem = max(STEM, len(word) - 2)
-    return token == word or (
-        len(word) >= STEM and token[:stem] == word[:stem] and abs(len(token) - len(word)) <= BEHIND
+    return piece == word or (
+        len(word) >= STEM and piece[:stem] == word[:stem] and abs(len(piece) - len(word)) <= BEHIND
     )
 
 
 def _place(key: Sequence[str], tokens: Sequence[str]) -> tuple[int, int] | None:
     """Return where the words of a key stand, from the first to behind the last; written as one, too."""
     joined = "".join(key)
-    for at, token in enumerate(tokens):
-        if _alike(joined, token):
+    for at, piece in enumerate(tokens):
+        if _alike(joined, piece):
             return at, at + 1
         if "".join(tokens[at : at + 2]) == joined:
             return at, at + 2
     wanted = [word for word in key if word_weight(word) > COMMON] or key
-    places = [next((at for at, token in enumerate(tokens) if _alike(word, token)), -1) for word in wanted]
+    places = [next((at for at, piece in enumerate(tokens) if _alike(word, piece)), -1) for word in wanted]
     if min(places) < 0 or max(places) - min(places) > REACH:
         return None
     return min(places), max(places) + 1

@@ -13,8 +13,8 @@ import msgspec
 
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.files.language import detect_language
 from ragstone.kernel.errors import nearest
+from ragstone.kernel.files.language import detect_language
 from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext, not_applicable
