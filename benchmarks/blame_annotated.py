@@ -2,9 +2,9 @@
 
     RAGSTONE_CHECKOUTS=DIR python -m benchmarks.blame_annotated [-v]
 
-Read from DIR, by default ../.mirror, and never copied: clones of github.com/microsoft/AgentRx (f228165, MIT),
+Read from DIR, by default ../.mirror, and never copied: clones from GitHub of microsoft/AgentRx (f228165, MIT),
 ag2ai/Agents_Failure_Attribution (f4d2b6d, MIT: Who&When) and amazon-science/MEMERAG (CC BY-NC 4.0), each as
-DIR/OWNER+NAME/repo or DIR/NAME; and from ../shared/data: CLAP NQ, RAGTruth. What is missing is skipped and named.
+DIR/OWNER+NAME/repo or DIR/NAME; and from ../shared/data: CLAP NQ, RAGTruth. What is missing is named.
 
 How people's words become components. These rules were written before blame's output was seen.
 
@@ -13,8 +13,9 @@ How people's words become components. These rules were written before blame's ou
   the agent's: model + prompt.
 - Who&When, the agent that made the decisive mistake: `ComputerTerminal`, which runs code: tools. All others
   write text: model + prompt. The runs say nothing of expected calls.
-- CLAP NQ, sentences that people marked as the answer: a wrong answer is the retriever's where no context has
-  half of a marked sentence, else model + prompt. Blame gets the document's name and the reference, no marks.
+- CLAP NQ, sentences that people marked as the answer: a wrong answer is the retriever's where no context
+  has half of a marked sentence, else model + prompt. Blame gets the document's name and the reference, and no
+  marks. The wrong answers are the first sentence of what BM25 finds first, if nobody marked half of it.
 - RAGTruth and MEMERAG, answers with a span or sentence that people call unsupported: model + prompt. Baseless
   or added information: beyond the contexts. Conflicts, wrong reasoning: misread.
 
@@ -35,9 +36,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from benchmarks.blame_people import PUBLISHED, SHARED
 
 import ragstone
-from benchmarks.blame_people import PUBLISHED, SHARED
 from ragstone.kernel.records import Answer, Context, Document, Question, Step, Turn
 from ragstone.kernel.retrieval.bm25 import rank_by_bm25
 from ragstone.kernel.runs.blamed import read_causes
@@ -72,7 +73,7 @@ scale = [0, 1]
 best = "highest"
 source = "own"
 """
-CHUNK, TOP = 300, 3  # characters of a passage; passages among the contexts
+CHUNK = 300  # characters of a passage
 
 
 class Labelled(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +91,7 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lost(row: Answer, references: list[str]) -> float:
-    """Return 0 for the answers of a set, all of which are lost, and for others whether they have the reference."""
+    """Return 0 for the answers of a set, which are lost, and of others whether they have the reference."""
     parts = [part.strip().casefold() for part in references[0].split(";")]
     return float(row.system != SYSTEM and all(part in row.answer.casefold() for part in parts))
 
@@ -138,7 +139,10 @@ def stored(clone: Path, path: str) -> str:
 
 def agentrx(clone: Path) -> list[Labelled]:
     """Return the failed runs of tau-bench's retail agent, with the conversation and what the tools brought."""
-    truth = {row["trajectory_id"]: row for row in json.loads(stored(clone, "data/ground_truth/tau_ground_truth.json"))}
+    truth = {
+        row["trajectory_id"]: row
+        for row in json.loads(stored(clone, "data/ground_truth/tau_ground_truth.json"))
+    }
     rows = []
     for run in json.loads(stored(clone, "data/tau_retail/tau_dataset_failed.json")):
         label, task = truth[run["task_id"]], run["info"]["task"]
@@ -224,18 +228,20 @@ def stored_names(clone: Path, folder: str) -> list[str]:
     return [name for name in names if name.endswith(".json")]
 
 
-def clapnq() -> tuple[list[Labelled], list[Document]]:
-    """Return questions of CLAP NQ, each with the first sentence of what BM25 finds first as its answer.
-
-    Answers that have half of a marked sentence are left out: they may be right.
-    """
+def clapnq(top: int) -> tuple[list[Labelled], list[Document]]:
+    """Return questions of CLAP NQ with wrong answers, from `top` passages, and its documents."""
     read = [json.loads(line) for line in _lines(SHARED / "clapnq" / "documents.jsonl")]
     documents = [Document(id=row["id"], text=row["text"], title=row.get("title")) for row in read]
     passages = [Context(document_id=row.id, text=text) for row in documents for text in cut(row.text)]
     rank = rank_by_bm25([passage.text for passage in passages])
     rows = []
     asked = [row for row in map(json.loads, _lines(SHARED / "clapnq" / "questions.jsonl")) if row["evidence"]]
-    ranked = asyncio.run(rank([row["question"] for row in asked], TOP, None))
+    questions = [row["question"] for row in asked]
+
+    async def ranking() -> list[list[tuple[int, float]]]:
+        return [list(hits) for hits in await rank(questions, top, None)]
+
+    ranked = asyncio.run(ranking())
     for row, hits in zip(asked, ranked, strict=True):
         marks = [mark for mark in row["evidence"] if mark.strip()]
         contexts = [passages[at] for at, _ in hits]
@@ -284,8 +290,16 @@ def ragtruth() -> list[Labelled]:
     rows = []
     for row in map(json.loads, _lines(SHARED / "ragtruth" / "qa.jsonl")):
         spans = [span["type"] for span in row["human_spans"]]
-        kind = "none" if row["human_label"] else "beyond" if any("Baseless" in type for type in spans) else "misread"
-        rows.append(_unsupported(row["id"], row["question"], [row["context"]], row["answer"], row["source_id"], kind))
+        kind = (
+            "none"
+            if row["human_label"]
+            else "beyond"
+            if any("Baseless" in type for type in spans)
+            else "misread"
+        )
+        rows.append(
+            _unsupported(row["id"], row["question"], [row["context"]], row["answer"], row["source_id"], kind)
+        )
     return rows
 
 
@@ -297,15 +311,21 @@ def memerag(clone: Path) -> list[Labelled]:
             told = {sentence["factuality"] for sentence in row["answer"]}
             if "Challenging to determine" in told:
                 continue
-            added = any(sentence["fine_grained_factuality"] == "Adds new information" for sentence in row["answer"])
+            added = any(
+                sentence["fine_grained_factuality"] == "Adds new information" for sentence in row["answer"]
+            )
             kind = "none" if told == {"Supported"} else "beyond" if added else "misread"
             key, group = f"{lang}-{at}", f"{lang}-{row['query_id']}"
             text = " ".join(sentence["sentence"] for sentence in row["answer"])
-            rows.append(_unsupported(key, row["query"], [c["text"] for c in row["context"]], text, group, kind))
+            rows.append(
+                _unsupported(key, row["query"], [c["text"] for c in row["context"]], text, group, kind)
+            )
     return rows
 
 
-def _unsupported(key: str, question: str, contexts: Sequence[str], answer: str, group: str, kind: str) -> Labelled:
+def _unsupported(
+    key: str, question: str, contexts: Sequence[str], answer: str, group: str, kind: str
+) -> Labelled:
     given = [Context(document_id=str(at), text=text) for at, text in enumerate(contexts)]
     named = [str(at) for at in range(len(contexts))]
     return Labelled(
@@ -317,6 +337,12 @@ def _unsupported(key: str, question: str, contexts: Sequence[str], answer: str, 
     )
 
 
+def named_found(row: Labelled) -> bool:
+    """Return whether a context is from a document that the question names."""
+    wanted = row.question.document_ids or ()
+    return any(context.document_id in wanted for context in row.answer.contexts or ())
+
+
 def share(hits: Sequence[bool], rows: Sequence[Labelled]) -> str:
     """Return a share with its interval; rows of one group count as one piece of evidence."""
     if not rows:
@@ -326,7 +352,9 @@ def share(hits: Sequence[bool], rows: Sequence[Labelled]) -> str:
     return f"{estimate.value:6.1%}  ({low:.0%} to {high:.0%})  {sum(hits)} of {len(hits)}"
 
 
-def show(name: str, rows: Sequence[Labelled], causes: Mapping[str, Caused], trivial: Mapping[str, str]) -> None:
+def show(
+    name: str, rows: Sequence[Labelled], causes: Mapping[str, Caused], trivial: Mapping[str, str]
+) -> None:
     """Print a set's agreement by half, how often blame cannot tell, and rules that look at less."""
     n_read, rows = len(rows), [row for row in rows if row.question.id in causes]
     if len(rows) < n_read:
@@ -342,14 +370,18 @@ def show(name: str, rows: Sequence[Labelled], causes: Mapping[str, Caused], triv
         print(f"right in {share([hit for hit, _ in spoken], [row for _, row in spoken]).strip()}")
     for rule, component in trivial.items():
         print(f"  {rule:38} {share([row.people == component for row in rows], rows)}")
-    pairs = Counter((row.people, causes[row.question.id].cause, causes[row.question.id].component) for row in rows)
+    pairs = Counter(
+        (row.people, causes[row.question.id].cause, causes[row.question.id].component) for row in rows
+    )
     for (people, cause, component), n in sorted(pairs.items()):
         print(f"    people: {people}, blame: {component} ({cause}): {n}")
     if "-v" in sys.argv:
         for row in rows:
             caused = causes[row.question.id]
             if caused.component != row.people:
-                print(f"    {row.question.id} {row.kind}: {row.people} / {caused.component}: {caused.because}")
+                print(
+                    f"    {row.question.id} {row.kind}: {row.people} / {caused.component}: {caused.because}"
+                )
 
 
 def show_kinds(name: str, rows: Sequence[Labelled], causes: Mapping[str, Caused]) -> None:
@@ -378,13 +410,11 @@ def main() -> None:
             rows = rows_of(clone)
             show(repository, rows, blame(rows), always)
     if (SHARED / "clapnq").is_dir():
-        rows, documents = clapnq()
-        show("CLAP NQ", rows, blame(rows, documents), {**always, "always the retriever": "retriever"})
-        named = [
-            (row.question.document_ids or [""])[0] in {c.document_id for c in row.answer.contexts or ()} for row in rows
-        ]
-        hits = [(AGENT if found else "retriever") == row.people for row, found in zip(rows, named, strict=True)]
-        print(f"  {'by the retrieved document alone':38} {share(hits, rows)}")
+        for top in (1, 3):
+            rows, documents = clapnq(top)
+            show(f"CLAP NQ, {top} of 300 characters", rows, blame(rows, documents), always)
+            hits = [(AGENT if named_found(row) else "retriever") == row.people for row in rows]
+            print(f"  {'by the retrieved document alone':38} {share(hits, rows)}")
     if (SHARED / "ragtruth").is_dir():
         rows = ragtruth()
         show_kinds("RAGTruth", rows, blame(rows))

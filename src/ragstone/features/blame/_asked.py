@@ -1,7 +1,7 @@
 """What the user of a conversation said, beside the calls that were expected -> whether these fit it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -65,10 +65,14 @@ class Conversation:
         named = any(not wanted.isdisjoint(_words(text)) for text in self._said)
         return None if named or made or not wanted else "the user named nothing of what this call lacks"
 
-    def asked_later(self, call: ExpectedCall, at: int) -> bool:
-        """Return whether the user first named a value of an expected call after the step at this place."""
-        words = {word for text in _texts(call.arguments or {}) for word in _words(text)}
-        first = next((n for n, text in enumerate(self._said) if not words.isdisjoint(_words(text))), None)
+    def asked_later(self, call: ExpectedCall, other: Step, at: int) -> bool:
+        """Return whether the user first named what an expected call has and another has not after that one.
+
+        at: the place of the other call among the steps.
+        """
+        shared = {word for text in _texts(other.arguments) for word in _words(text)}
+        own = {word for text in _texts(call.arguments or {}) for word in _words(text)} - shared
+        first = next((n for n, text in enumerate(self._said) if not own.isdisjoint(_words(text))), None)
         return first is not None and first >= self._before[at]
 
     def _described(self, value: str) -> set[str] | None:
@@ -138,7 +142,7 @@ def conversation_with(answer: Answer) -> Conversation | None:
 
 
 def most_alike(call: ExpectedCall, steps: Mapping[int, Step]) -> int | None:
-    """Return the place of the call of the same tool that has most of the expected values; None without one."""
+    """Return the place of the call of the same tool with most of the expected values; None without one."""
     wanted = {(name, text) for name, value in (call.arguments or {}).items() for text in _texts(value)}
 
     def common(at: int) -> int:

@@ -2,9 +2,11 @@
 
 import msgspec
 
+from ragstone.features.blame._asked import short
+from ragstone.features.blame._departures import StepFault
 from ragstone.features.blame._passages import HeldAnswer
 from ragstone.features.blame._points import CountedPoint
-from ragstone.features.blame._steps import AgentSteps, StepFault, short
+from ragstone.features.blame._steps import AgentSteps
 from ragstone.kernel.document.numbers import percent
 from ragstone.kernel.runs.causes import Cause, Caused, Component
 
@@ -12,8 +14,8 @@ from ragstone.kernel.runs.causes import Cause, Caused, Component
 class KnownAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer, and what is known of it; each None where nobody has told.
 
-    right: by the judge. refused: it states nothing. supported: by the contexts that it was made from. lacking:
-    where a judge of words decided that, the words that no context has; None where a model did.
+    right: by the judge. refused: it states nothing. supported: by the contexts that it was made from.
+    lacking: the words that no context has, where a judge of words decided on support.
     """
 
     text: str
