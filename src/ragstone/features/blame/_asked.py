@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 import msgspec
@@ -13,8 +13,10 @@ from ragstone.kernel.judging.trajectory import ExpectedCall
 from ragstone.kernel.records import Answer, Step, Turn
 
 LEAST_TURNS = 2  # messages of the user: a single question may leave to the agent what it means
-_IDENTIFIER = re.compile(r"(?=[a-z]*\d)[a-z0-9]{5,}")
+_LONG = re.compile(r"[a-z0-9]{5,}")
 FEWEST_DIGITS = 5  # of a number that tells one thing from another
+_DIGITS = re.compile(r"\d{5,}")
+COMPARED = 100  # calls of a tool that an expected call is compared with
 SHOWN = 120  # characters of an answer, a message, a call or a result within a sentence
 LONGEST = 20_000  # characters of a result that is read as a table
 
@@ -27,7 +29,8 @@ class Conversation:
 
     def __init__(self, turns: Sequence[Turn], steps: Sequence[Step]) -> None:
         self._said = [turn.content for turn in turns if turn.role == "user"]
-        self._others = [turn.content for turn in turns if turn.role != "user"]
+        others = (turn.content for turn in turns if turn.role != "user")
+        self._others = [*others, *(text for step in steps for text in _texts(step.arguments))]
         self._results = [step.result for step in steps if step.result]
         self._recorded = all(step.result is not None or step.error is not None for step in steps)
         said = accumulate(turn.role == "user" for turn in turns)
@@ -35,7 +38,7 @@ class Conversation:
         self._before = before if len(before) == len(steps) else [len(self._said)] * len(steps)
 
     def unknown(self, call: ExpectedCall) -> str | None:
-        """Return an identifier of an expected call that nobody said and no tool brought.
+        """Return an identifier of an expected call that nobody said, no tool brought and the agent never used.
 
         None where all are known, or where results are missing from the record. An identifier is a text of at
         least five letters and digits with a digit in it.
@@ -43,8 +46,10 @@ class Conversation:
         if not self._recorded:
             return None
         texts = [text for text in _texts(call.arguments or {}) if "." not in text]
-        wanted = [word for text in texts for word in _IDENTIFIER.findall(text.casefold())]
-        return next((word for word in wanted if word not in self._seen), None)
+        wanted = (word for text in texts for word in _identifiers(text))
+        return next(
+            (word for word in wanted if {word, *_DIGITS.findall(word)}.isdisjoint(self._seen)), None
+        )
 
     def fits(self, call: ExpectedCall, step: Step, at: int) -> str | None:
         """Return, in words, how the user's messages fit a call that was made and not the expected one.
@@ -62,8 +67,14 @@ class Conversation:
                 if made.isdisjoint(_words(message)) or not wanted.isdisjoint(_words(message)):
                     return None
                 return f"the user's last words that tell the two apart fit its call: “{short(message)}”"
-        named = any(not wanted.isdisjoint(_words(text)) for text in self._said)
-        return None if named or made or not wanted else "the user named nothing of what this call lacks"
+        if made or not wanted or self._named(wanted):
+            return None
+        # Else the user may have named it in other words, or in another language than the tables.
+        has = {word for text in _texts(step.arguments) for word in self._described(text) or ()}
+        return "the user named nothing of what this call lacks" if self._named(has) else None
+
+    def _named(self, words: set[str]) -> bool:
+        return any(not words.isdisjoint(_words(text)) for text in self._said)
 
     def asked_later(self, call: ExpectedCall, other: Step, at: int) -> bool:
         """Return whether the user first named what an expected call has and another has not after that one.
@@ -76,14 +87,15 @@ class Conversation:
         return first is not None and first >= self._before[at]
 
     def _described(self, value: str) -> set[str] | None:
-        if not _IDENTIFIER.search(value.casefold()):
+        if not _identifiers(value):
             return {*_words(value)}
         table = self._tables.get(value)
         return None if table is None else {*_words(f"{value} {table}")}
 
     @cached_property
-    def _seen(self) -> str:
-        return " ".join([*self._said, *self._results, *self._others]).casefold()
+    def _seen(self) -> set[str]:
+        words = {word for text in (*self._said, *self._results, *self._others) for word in _identifiers(text)}
+        return words | {digits for word in words for digits in _DIGITS.findall(word)}
 
     @cached_property
     def _tables(self) -> dict[str, str]:
@@ -149,7 +161,12 @@ def most_alike(call: ExpectedCall, steps: Mapping[int, Step]) -> int | None:
         made = steps[at].arguments
         return sum((name, text) in wanted for name in made for text in _texts(made[name]))
 
-    return max((at for at in steps if steps[at].tool == call.tool), key=common, default=None)
+    places = islice((at for at in steps if steps[at].tool == call.tool), COMPARED)
+    return max(places, key=common, default=None)
+
+
+def _identifiers(text: str) -> list[str]:
+    return [word for word in _LONG.findall(text.casefold()) if not word.isalpha()]
 
 
 def _tables_in(decoded: object) -> Iterator[tuple[str, str]]:

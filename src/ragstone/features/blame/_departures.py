@@ -59,23 +59,26 @@ def find_departure(
     The first expected call counts that was not made, was made with other arguments or in another order, or
     failed. After these come calls that do not fit what the user of the conversation said, and last failures
     after which the agent went on as expected. Arguments that no expected call of the tool has do not count:
-    most are optional, and right as they are. In linear time, but for calls that were not made as expected:
-    each is compared with the calls of its tool that were not expected.
+    most are optional, and right as they are. Time: linear in the steps.
     """
     made = _made(steps, expected)
-    faults: list[StepFault] = []
     doubtful: list[StepFault] = []
     passed: list[StepFault] = []
     for at, call in enumerate(expected):
         place = made.exact[at]
         if place is None:
-            doubt = talk and _doubt(call, made.loose, talk)
-            (doubtful if doubt else faults).append(doubt or _missing(call, made.places[at], made))
+            fault = (talk and _doubt(call, made.loose, talk)) or _missing(call, made.places[at], made)
         elif steps[place].error is not None:
             fault = _failed(call, place, made.early[at], made, talk)
-            kinds = {"expected steps doubtful": doubtful, "wrong order": faults}
-            kinds.get(fault.cause, passed if place < made.last else faults).append(fault)
-    return next(iter((*faults, *doubtful, *passed)), None)
+        else:
+            continue
+        if fault.cause == "expected steps doubtful":
+            doubtful.append(fault)
+        elif fault.cause == "tool failed" and place is not None and place < made.last:
+            passed.append(fault)
+        else:
+            return fault
+    return next(iter((*doubtful, *passed)), None)
 
 
 def _made(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> _MadeCalls:
