@@ -2,11 +2,12 @@
 
     RAGSTONE_CHECKOUTS=DIR python -m benchmarks.blame_annotated [-v]
 
-Read from DIR, by default ../.mirror, and never copied: clones from GitHub of microsoft/AgentRx (f228165, MIT),
-ag2ai/Agents_Failure_Attribution (f4d2b6d, MIT: Who&When) and amazon-science/MEMERAG (CC BY-NC 4.0), each as
-DIR/OWNER+NAME/repo or DIR/NAME; and from ../shared/data: CLAP NQ, RAGTruth. What is missing is named.
+Read from DIR, by default ../.mirror, and never copied: clones of microsoft/AgentRx (f228165, MIT),
+ag2ai/Agents_Failure_Attribution (f4d2b6d, MIT: Who&When) and amazon-science/MEMERAG (CC BY-NC 4.0) on GitHub,
+each as DIR/OWNER+NAME/repo or DIR/NAME; and from ../shared/data: CLAP NQ, RAGTruth. What is missing is named.
 
-How people's words become components. These rules were written before blame's output was seen.
+How people's words become components. These rules were written before blame's output was seen, but for
+AgentRx: the user was no component at first, and became *dataset* when that got a cause for it.
 
 - AgentRx, root cause: *System Failure*, *Guardrails Triggered*: tools. *Underspecified User Intent*, *Intent
   Not Supported*: dataset, because the simulated user and its task are parts of the test set. All others are
@@ -19,8 +20,8 @@ How people's words become components. These rules were written before blame's ou
 - RAGTruth and MEMERAG, answers with a span or sentence that people call unsupported: model + prompt. Baseless
   or added information: beyond the contexts. Conflicts, wrong reasoning: misread.
 
-Half of each set, by the digest of the id, is `development`: rules were changed by its rows. The AgentRx labels
-of both halves had been read before, in a list of misses; see docs/decisions/0097. Seconds, on one core.
+Half of each set, by the digest of the id, is `development`: rules were changed by its rows. The labels of
+AgentRx, of both halves, had been read before, in a list of misses; see docs/decisions/0097. A minute, on one core.
 """
 
 import asyncio
@@ -36,14 +37,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from benchmarks.blame_people import PUBLISHED, SHARED
 
 import ragstone
+from ragstone.kernel.judging.lexical import grounding
 from ragstone.kernel.records import Answer, Context, Document, Question, Step, Turn
 from ragstone.kernel.retrieval.bm25 import rank_by_bm25
 from ragstone.kernel.runs.blamed import read_causes
 from ragstone.kernel.runs.causes import Caused
-from ragstone.kernel.statistics import mean_estimates
+from ragstone.kernel.statistics import auc_estimate, mean_estimates
 from ragstone.kernel.tables import write_rows
 
 CHECKOUTS = Path(os.environ.get("RAGSTONE_CHECKOUTS") or SHARED.parents[1] / ".mirror")
@@ -138,7 +141,7 @@ def stored(clone: Path, path: str) -> str:
 
 
 def agentrx(clone: Path) -> list[Labelled]:
-    """Return the failed runs of tau-bench's retail agent, with the conversation and what the tools brought."""
+    """Return the failed runs of tau-bench's retail agent, with what was said and what the tools brought."""
     truth = {
         row["trajectory_id"]: row
         for row in json.loads(stored(clone, "data/ground_truth/tau_ground_truth.json"))
@@ -290,13 +293,8 @@ def ragtruth() -> list[Labelled]:
     rows = []
     for row in map(json.loads, _lines(SHARED / "ragtruth" / "qa.jsonl")):
         spans = [span["type"] for span in row["human_spans"]]
-        kind = (
-            "none"
-            if row["human_label"]
-            else "beyond"
-            if any("Baseless" in type for type in spans)
-            else "misread"
-        )
+        beyond = any("Baseless" in span for span in spans)
+        kind = "none" if row["human_label"] else "beyond" if beyond else "misread"
         rows.append(
             _unsupported(row["id"], row["question"], [row["context"]], row["answer"], row["source_id"], kind)
         )
@@ -392,6 +390,20 @@ def show_kinds(name: str, rows: Sequence[Labelled], causes: Mapping[str, Caused]
         for kind in ("beyond", "misread", "none"):
             of = Counter(causes[row.question.id].cause for row in some if row.kind == kind)
             print(f"  people: {kind:8} {sum(of.values()):4}  blame: {dict(of.most_common())}")
+        for lang in dict.fromkeys(row.group.partition("-")[0] if name == "MEMERAG" else "" for row in some):
+            chosen = [row for row in some if not lang or row.group.startswith(f"{lang}-")]
+            marked = np.array([float(row.kind != "none") for row in chosen])
+            words = np.array([-_grounding(row) for row in chosen])
+            area = auc_estimate(marked, words, [row.group for row in chosen])
+            if area is None:
+                continue
+            print(
+                f"  AUROC of the words {lang}: {area.value:.2f}  ({area.low:.2f} to {area.high:.2f})"
+            )
+
+
+def _grounding(row: Labelled) -> float:
+    return grounding(row.answer.answer, "\n".join(context.text for context in row.answer.contexts or ()))
 
 
 def _lines(path: Path) -> list[str]:

@@ -116,7 +116,10 @@ def test_an_order_that_the_user_asked_for_is_not_the_agents(says):
 
 
 def test_thousands_of_calls_and_a_long_result_are_read_in_seconds():
-    many = {"items": [{"item_id": f"{at:06}", "name": f"Thing {at}"} for at in range(300)], "text": "a" * 9_000}
+    many = {
+        "items": [{"item_id": f"{at:06}", "name": f"Thing {at}"} for at in range(300)],
+        "text": "a" * 9_000,
+    }
     steps = [Step(tool="order", arguments={}, result=json.dumps(many))]
     steps += [give_back(f"{at:06}") for at in range(2_000)]
     steps.append(Step(tool="order", arguments={}, result="a" * 300_000))

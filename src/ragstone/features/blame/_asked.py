@@ -22,7 +22,7 @@ LONGEST = 20_000  # characters of a result that is read as a table
 
 
 class Conversation:
-    """What was said and what the tools brought, of an answer whose turns hold several messages of the user.
+    """What was said and what the tools brought, of an answer with several messages of the user.
 
     before: how many of the user's messages come before each step, where the turns hold the calls.
     """
@@ -38,7 +38,7 @@ class Conversation:
         self._before = before if len(before) == len(steps) else [len(self._said)] * len(steps)
 
     def unknown(self, call: ExpectedCall) -> str | None:
-        """Return an identifier of an expected call that nobody said, no tool brought and the agent never used.
+        """Return an identifier of an expected call that nobody said or used and no tool brought.
 
         None where all are known, or where results are missing from the record. An identifier is a text of at
         least five letters and digits with a digit in it.
@@ -47,16 +47,14 @@ class Conversation:
             return None
         texts = [text for text in _texts(call.arguments or {}) if "." not in text]
         wanted = (word for text in texts for word in _identifiers(text))
-        return next(
-            (word for word in wanted if {word, *_DIGITS.findall(word)}.isdisjoint(self._seen)), None
-        )
+        return next((word for word in wanted if {word, *_DIGITS.findall(word)}.isdisjoint(self._seen)), None)
 
     def fits(self, call: ExpectedCall, step: Step, at: int) -> str | None:
         """Return, in words, how the user's messages fit a call that was made and not the expected one.
 
         at: its place among the steps. The last message before it that has a word of one call and not of the
-        other decides: by the values of the calls, and if no message has any of these, by the tables of results
-        that the values are in. If all that was called was expected too, the user must have named nothing of
+        other decides: by the values of the calls, and if no message has any of these, by the tables of
+        results that the values are in. If all that was called was expected too, the user must have named nothing of
         what is missing.
         """
         for describe in (_of_value, self._described):

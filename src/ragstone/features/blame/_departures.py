@@ -16,7 +16,8 @@ from ragstone.kernel.runs.causes import Cause
 
 OUTAGE = re.compile(
     r"(?i)time[sd]?.?out|unavailable|unreachable|connection|network|overload|rate.?limit|too many requests|"
-    r"quota|internal.?(?:server.?)?error|did not answer|no response|(?:http|status|code|error)\W{0,3}(?:429|5\d\d)\b"
+    r"quota|internal.?(?:server.?)?error|did not answer|no response|"
+    r"(?:http|status|code|error)\W{0,3}(?:429|5\d\d)\b"
 )
 
 
@@ -30,14 +31,13 @@ class StepFault(msgspec.Struct, frozen=True):
 class _MadeCalls(msgspec.Struct, frozen=True, kw_only=True):
     """The calls of an agent beside the expected ones.
 
-    bare: the steps with those arguments alone that an expected call of the tool has. places: of each expected
-    call, the step that it is, if any; exact: the same where no argument differs. early: of each expected call,
-    the earliest step that is an expected call after it, and did not fail. last: the latest step that is an
-    expected call and did not fail; -1 without one. loose: the steps that are no expected call, by their place.
+    places: of each expected call, the step that it is, if any; exact: the same where no argument differs.
+    early: of each expected call, the earliest step that is this call or an expected one after it, and did not
+    fail. last: the latest step that is an expected call and did not fail; -1 without one. loose: the steps
+    that are no expected call, by their place, with those arguments that an expected call of the tool has.
     """
 
     steps: Sequence[Step]
-    bare: Sequence[Step]
     places: Sequence[int | None]
     exact: Sequence[int | None]
     early: Sequence[int]
@@ -101,7 +101,6 @@ def _made(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> _MadeCalls
     taken = {*exact}
     return _MadeCalls(
         steps=steps,
-        bare=bare,
         places=places,
         exact=exact,
         early=[*accumulate(reversed(sound), min)][::-1],
@@ -129,7 +128,9 @@ def _failed(
     if early > place or OUTAGE.search(step.error or ""):
         return StepFault("tool failed", f"{_needed(call)}; it was called, but {failure(step)}.")
     other = called(made.steps[early])
-    reason = f"{_needed(call)} before {other}; the agent called this first, and then the other {failure(step)}"
+    reason = (
+        f"{_needed(call)} before {other}; the agent called this first, and then the other {failure(step)}"
+    )
     if talk and talk.asked_later(call, made.steps[early], early):
         return StepFault("expected steps doubtful", f"{reason}. The user had not asked for the other yet.")
     return StepFault("wrong order", f"{reason}.")
@@ -139,7 +140,9 @@ def _doubt(call: ExpectedCall, loose: Mapping[int, Step], talk: Conversation) ->
     """Return how an expected call that was not made does not fit what was said, if it does not."""
     unknown = talk.unknown(call)
     if unknown is not None:
-        reason = f"{_needed(call)}, but nothing that was said or that a tool brought contains {short(unknown)}."
+        reason = (
+            f"{_needed(call)}, but nothing that was said or that a tool brought contains {short(unknown)}."
+        )
         return StepFault("expected steps doubtful", reason)
     at = most_alike(call, loose)
     fits = None if at is None else talk.fits(call, loose[at], at)

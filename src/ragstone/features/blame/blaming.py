@@ -144,7 +144,8 @@ def _steps_note(facts: Sequence[PointFacts]) -> list[str]:
         return []
     return [
         f"The rows of {plural(n_untold, 'lost point')} of an agent do not say which steps are expected "
-        f"(column {EXPECTED_STEPS[0]}), so a wrong tool and wrong arguments cannot be detected there."
+        f"(column {EXPECTED_STEPS[0]}), so a wrong tool cannot be detected there, and wrong "
+        "arguments only by an error that says so."
     ]
 
 
