@@ -12,6 +12,7 @@ from ragstone.features.blame._plan import BlamePlan, plan_blame
 from ragstone.features.blame._points import Points, answerable, points_of, second_by_people, share_out
 from ragstone.features.blame._second import telling_verdicts, untelling_note
 from ragstone.features.blame._what_if import ask_again, failed_note, prices
+from ragstone.features.bench import benched_changes
 from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.document.numbers import number
@@ -268,13 +269,17 @@ async def _blame(plan: BlamePlan, how: SessionOptions) -> BlameSummary:
     with held(folder):
         async with open_session(plan.settings, how) as session:
             blamed = await lay_blame(plan, session)
+        named = [row.system for row in blamed.systems]
+        look = plan.settings.blame.what_if and len(named) == 1
+        benched, of_benches = benched_changes(folder, named[0]) if look else ([], [])
         summary = BlameSummary(
             name=plan.run.summary.name,
             version=__version__,
             systems=blamed.systems,
             models=_models(plan),
             made_from=digests(folder),
-            notes=notes_of_run(plan),
+            notes=[*notes_of_run(plan), *of_benches],
+            benched=benched,
         )
         write_rows(folder / ANSWERS, blamed.answers, Answer, force=True)
         write_rows(folder / JUDGEMENTS, blamed.judgements, Judgement, force=True)
