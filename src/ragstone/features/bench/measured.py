@@ -1,12 +1,11 @@
 """The benches beside a run -> what they measured of other configurations, on the same questions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from ragstone.features.bench.answerers._values import AnswerStanding
 from ragstone.features.bench.answerers.words import read_answer_bench
 from ragstone.features.bench.finished import kind_of_bench
 from ragstone.features.bench.retrievers.words import read_leaderboard
@@ -45,10 +44,14 @@ def benched_changes(run: Path, system: str) -> tuple[list[BenchedChange], list[s
             unused.append(f"{folder.name} ({reason})")
         except RagstoneError:
             unused.append(f"{folder.name} (it cannot be read; run it again)")
-    return changes, [*_unused_notes(unused), *([] if changes else [_to_measure(manifest)])]
+    notes = []
+    if unused:
+        more = f" and {len(unused) - SHOWN} more" if len(unused) > SHOWN else ""
+        notes.append(f"Benches beside this run that are not used: {', '.join(unused[:SHOWN])}{more}.")
+    return changes, notes if changes else [*notes, _to_measure(manifest)]
 
 
-class _Unused(Exception):  # noqa: N818 - a reason, caught above
+class _Unused(Exception):
     """Why a bench says nothing of a run."""
 
 
@@ -59,13 +62,11 @@ class _Pair(NamedTuple):
     run: RunManifest
 
     def same(self, *tables: str) -> bool:
-        return all(_table(self.bench, name) == _table(self.run, name) for name in tables)
-
-
-def _unused_notes(unused: list[str]) -> Iterator[str]:
-    if unused:
-        more = f" and {len(unused) - SHOWN} more" if len(unused) > SHOWN else ""
-        yield f"Benches beside this run that say nothing of it: {', '.join(unused[:SHOWN])}{more}."
+        """Return whether both have these tables, and count the same documents as copies."""
+        copies = [_table(side, "documents").get("copies") for side in self]
+        return copies[0] == copies[1] and all(
+            _table(self.bench, name) == _table(self.run, name) for name in tables
+        )
 
 
 def _to_measure(manifest: RunManifest) -> str:
@@ -96,7 +97,9 @@ def _searches(manifest: RunManifest) -> bool:
         return True
     shipped = {"kind": "extractive"} if name == "extractive" else {}
     declared = manifest.settings.get("systems", {}).get(str(name), shipped)
-    return isinstance(declared, Mapping) and declared.get("kind") in SEARCHES and not declared.get("retriever")
+    return (
+        isinstance(declared, Mapping) and declared.get("kind") in SEARCHES and not declared.get("retriever")
+    )
 
 
 def _of_search(folder: Path, manifest: RunManifest, system: str) -> BenchedChange:
@@ -113,11 +116,11 @@ def _of_search(folder: Path, manifest: RunManifest, system: str) -> BenchedChang
             if row.configuration.retriever == retrieve.get("retriever")
             and row.configuration.reranker is None
             and row.configuration.embedder in (None, retrieve.get("embedder"))
-            and _plain(row.configuration.chunker) == chunk
+            and msgspec.to_builtins(row.configuration.chunker) == chunk
         ),
         None,
     )
-    if current is None or not whole or not _same_copies(pair):
+    if current is None or not whole:
         raise _Unused("the run's retriever is not in its grid")
     best, test = board.standings[0].configuration.name, current.comparison
     change = BenchedChange(
@@ -139,16 +142,27 @@ def _of_answers(folder: Path, manifest: RunManifest, system: str) -> BenchedChan
     pair = _pair(folder, manifest)
     summary = read_answer_bench(folder)
     board = summary.board
-    if not pair.same("retrieve", "chunk", "retrievers") or not _same_copies(pair):
+    if not pair.same("retrieve", "chunk", "retrievers"):
         raise _Unused("it retrieves in another way than the run")
+    rows = [row for row in board.standings if row.cell.condition == "retrieved"]
+    name = _table(manifest, "answer").get("system")
+    systems = [side.settings.get("systems", {}).get(str(name)) for side in pair]
     current = next(
-        (row for row in board.standings if row.cell.condition == "retrieved" and _is_current(row, pair)), None
+        (
+            row
+            for row in rows
+            if (
+                row.cell.name == name and row.cell.is_system and systems[0] == systems[1]
+                if name is not None
+                else _is_asked((row.cell.model, row.cell.prompt, row.cell.temperature), pair)
+            )
+        ),
+        None,
     )
     if current is None:
         raise _Unused("the run's model and prompt, or its system, are not in its grid")
     if summary.race is not None:
         raise _Unused("a race stopped configurations before all questions were asked")
-    rows = [row for row in board.standings if row.cell.condition == "retrieved"]
     judge = next((role.judge for role in board.roles if role.metric == board.measure), None)
     best, test = rows[0].cell.name, current.comparison
     change = BenchedChange(
@@ -168,25 +182,18 @@ def _of_answers(folder: Path, manifest: RunManifest, system: str) -> BenchedChan
     return msgspec.structs.replace(change, n_labelled=test.n_labelled)
 
 
-def _is_current(row: AnswerStanding, pair: _Pair) -> bool:
-    answer = _table(pair.run, "answer")
-    name = answer.get("system")
-    if name is not None:
-        systems = [side.settings.get("systems", {}).get(str(name)) for side in pair]
-        return row.cell.is_system and row.cell.name == name and systems[0] == systems[1]
+def _is_asked(cell: tuple[str | None, str | None, float | None], pair: _Pair) -> bool:
+    """Return whether a model, a prompt and a temperature (None: that of [answer]) made the run's answers."""
+    model, prompt, temperature = cell
+    bench, run = (_table(side, "answer") for side in pair)
     prompts = [side.prompt and side.prompt.digest for side in pair]
-    same_prompt = None in prompts or prompts[0] == prompts[1]
-    sampled = [_table(side, "answer") for side in pair]
-    same_sampling = all(sampled[0].get(key) == sampled[1].get(key) for key in ("top_p", "max_tokens"))
-    temperature = sampled[0].get("temperature") if row.cell.temperature is None else row.cell.temperature
-    models = [side.settings.get("models", {}).get(str(answer.get("model"))) for side in pair]
+    models = [side.settings.get("models", {}).get(str(model)) for side in pair]
     return (
-        row.cell.model == answer.get("model")
-        and row.cell.prompt == answer.get("prompt")
-        and temperature == answer.get("temperature")
+        (model, prompt) == (run.get("model"), run.get("prompt"))
+        and (bench.get("temperature") if temperature is None else temperature) == run.get("temperature")
+        and all(bench.get(key) == run.get(key) for key in ("top_p", "max_tokens"))
         and models[0] == models[1]
-        and same_prompt
-        and same_sampling
+        and (None in prompts or prompts[0] == prompts[1])
     )
 
 
@@ -206,14 +213,5 @@ def _tested(
     )
 
 
-def _same_copies(pair: _Pair) -> bool:
-    first, other = (_table(side, "documents").get("copies") for side in pair)
-    return first == other
-
-
 def _table(manifest: RunManifest, name: str) -> Mapping[str, object]:
     return manifest.settings.get(name, {})
-
-
-def _plain(value: object) -> object:
-    return msgspec.to_builtins(value)

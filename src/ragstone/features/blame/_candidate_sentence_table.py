@@ -42,8 +42,7 @@ BETTER = Sentence[BenchedChange](
     text="{best} in place of {current}: {measure} {difference} ({ends}) on {questions}, as {bench} measured "
     "({p} by Holm's correction over {family}).",
     when="a bench of the same questions and documents, as their digests say, has the run's configuration in "
-    "its grid; the best one is shown to be better (p at most 0.05, corrected), and the whole 95 % interval is "
-    "above 0",
+    "its grid; the best one is shown to be better (corrected p at most 0.05, 95 % interval above 0)",
     holds=lambda change: change.verdict == "better",
     needs=NEEDS
     | {
@@ -94,12 +93,14 @@ RETRIEVAL = Sentence[BenchedChange](
 BY_LABELS = Sentence[BenchedChange](
     code="benched-by-labels",
     text="People's labels of {labelled} correct the difference.",
-    when="the best is shown to be better, the measure is one judge's metric of answers, and people's labels of "
-    "both answers decide",
-    holds=lambda change: change.verdict == "better"
-    and change.of == "answers"
-    and change.judge is not None
-    and bool(change.n_labelled),
+    when="the best is shown to be better, the measure is one judge's metric of answers, and people's labels "
+    "of both answers decide",
+    holds=lambda change: (
+        change.verdict == "better"
+        and change.of == "answers"
+        and change.judge is not None
+        and bool(change.n_labelled)
+    ),
     needs={"labelled": "questions with labels of both answers"},
     fills=_of,
     never_beside=("benched-retrieval", "benched-judged", "benched-no-correctness"),
@@ -108,10 +109,12 @@ JUDGED = Sentence[BenchedChange](
     code="benched-judged",
     text="This is a gain in the judge's scores: people may see another difference.",
     when="the best is shown to be better by one judge's metric of answers, without labels",
-    holds=lambda change: change.verdict == "better"
-    and change.of == "answers"
-    and change.judge is not None
-    and not change.n_labelled,
+    holds=lambda change: (
+        change.verdict == "better"
+        and change.of == "answers"
+        and change.judge is not None
+        and not change.n_labelled
+    ),
     never_beside=("benched-retrieval", "benched-by-labels", "benched-no-correctness"),
 )
 NO_CORRECTNESS = Sentence[BenchedChange](

@@ -196,6 +196,7 @@ class BlameCoordinator:
             second=second,
             steps=steps,
             stale=self.plan.stale.get(answer.question_id, ""),
+            unclear=self.plan.unclear.get(answer.question_id, ""),
         )
 
     def _found(self, answer: Answer, question: Question) -> bool | None:

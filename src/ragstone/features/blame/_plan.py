@@ -80,7 +80,7 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     system, the mean of the judge whose verdict a point is. support, refusal: tell whether contexts support an
     answer, and whether it refuses. model, prompt: what answers again; no model: nothing is asked of any.
     second: the second judge, and second_model the one that it asks; labels: what people say, in its place.
-    stale: question id -> why its evidence is stale.
+    stale: question id -> why its evidence is stale; unclear: why it is not certain where it is.
     """
 
     run: BlamedRun
@@ -98,6 +98,7 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     labels: list[Label] | None = None
     notes: list[str] = []
     stale: dict[str, str] = {}
+    unclear: dict[str, str] = {}
 
 
 def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
@@ -145,6 +146,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         labels=labels,
         notes=[*notes, *placed.notes()],
         stale={name: placed.because[name] for name in placed.stale},
+        unclear={name: placed.because[name] for name, state in placed.states.items() if state == "unclear"},
     )
 
 

@@ -83,9 +83,7 @@ def blame_blocks(summary: BlameSummary, causes: Sequence[Caused]) -> list[Block]
     ]
 
 
-def _system(
-    row: SystemBlame, causes: Sequence[Caused], benched: Sequence[BenchedChange] = ()
-) -> list[Block]:
+def _system(row: SystemBlame, causes: Sequence[Caused], benched: Sequence[BenchedChange] = ()) -> list[Block]:
     meanings = WHAT | OF_AGENTS if _acts(row) else WHAT
     what = " ".join(
         f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
@@ -95,7 +93,10 @@ def _system(
     ]
     changes = [change for change in benched if change.system == row.system]
     candidates = [
-        Paragraph(" ".join(filter(None, [text, say(change, CHOSEN), say(change, *MEANING)])))
+        Paragraph(
+            " ".join(filter(None, [text, say(change, CHOSEN), say(change, *MEANING)])),
+            part="answer" if change.verdict == "better" else "",
+        )
         for change in changes
         if (text := say(change, *BENCHED))
     ]

@@ -24,7 +24,7 @@ class BlameSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
     """Where the lost points of a run went: one table a system.
 
     made_from: file of the run -> its digest: blame of other rows is not shown beside these. models: role ->
-    what was asked. notes: what holds for all systems. benched: with `what_if`, what the benches beside the run
+    what was asked. notes: what holds for all systems. benched: with `what_if`, what benches beside the run
     measured on its questions and documents. calls: what this command asked for; not in the file.
     """
 
