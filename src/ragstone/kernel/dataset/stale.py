@@ -249,8 +249,8 @@ def _candidates(lost: Sequence[_Sought], texts: Mapping[str, str]) -> dict[str, 
     return candidates
 
 
-def _rank(state: SpanState) -> float:
-    return state.similarity - (state.state in STALE)
+def _rank(state: SpanState) -> tuple[float, bool]:
+    return state.similarity, state.state not in STALE
 
 
 def _checked(
