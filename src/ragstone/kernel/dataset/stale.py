@@ -108,14 +108,16 @@ def _in_its_document(one: _Sought, words: TextWords) -> SpanState:
         if one.start >= begin and text.startswith(passage, one.start - begin):
             return same
         again = _aligned(one, words, name)
-        if again is None or again.state not in STALE:
+        if again and again.state not in STALE:
             return same
-        if again.now.start < here.end and here.start < again.now.end:
+        if again and again.now.start < here.end and here.start < again.now.end:
             return again
-        if _stands_alone(known, text, here):
+        if not _stands_alone(known, text, here):
+            return same
+        reason = f"Document {name} has the words of the evidence, but nothing of what stood beside them."
+        if again:
             reason = f"{again.because[:-1]}, though the document has its words at another place too."
-            return SpanState("unclear", one.was, reason, again.similarity)
-        return same
+        return SpanState("unclear", one.was, reason, again.similarity if again else 0.0)
     if not known.words:
         reason = f"Document {name} has changed, and only its digest is known of the evidence."
         return SpanState("unclear", one.was, reason)
