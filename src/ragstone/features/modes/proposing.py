@@ -86,11 +86,17 @@ class _Candidates(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def propose_signs(
-    answers: Sequence[Answer], wrong: Sequence[bool], clusters: Sequence[str], *, seed: int = 0
+    answers: Sequence[Answer],
+    wrong: Sequence[bool],
+    clusters: Sequence[str],
+    *,
+    seed: int = 0,
+    alpha: float = ALPHA,
 ) -> ModeProposal:
     """Return the signs that mark wrong answers apart, the most certain first, at most eight.
 
-    clusters: what answers share that are not independent: a question, or its document.
+    clusters: what answers share that are not independent: a question, or its document. alpha: the share of
+    cases in which any is named where failures have nothing to do with the answers.
     """
     rng = np.random.default_rng(seed)
     at = [*range(len(answers))]
@@ -117,7 +123,7 @@ def propose_signs(
     signs: list[NamedSigns] = []
     held = np.zeros((0, len(rows)), dtype=np.bool_)
     for number in order:
-        if corrected[number] > ALPHA or len(signs) == MOST_MODES:
+        if corrected[number] > alpha or len(signs) == MOST_MODES:
             continue
         carried = candidates.carried(tested[number][0], len(rows))
         both = carried & is_wrong
@@ -164,7 +170,11 @@ def _tested(candidates: _Candidates, wrong: Rows, codes: Codes, inside: Rows) ->
         own = candidates.carried(at, len(wrong)) & free
         chosen.append((at, own))
         free &= ~own
-    return [(at, _p_value(own, wrong, codes, ~inside & (own | free))) for at, own in chosen]
+    masks = [~inside & (own | free) for _, own in chosen]
+    return [
+        (at, confirming_p(own[mask], wrong[mask], codes[mask]))
+        for (at, own), mask in zip(chosen, masks, strict=True)
+    ]
 
 
 def _best(candidates: _Candidates, wrong: Rows, mask: Rows) -> int | None:
@@ -193,15 +203,14 @@ def _entropy(k: Floats, n: Floats) -> Floats:
     return np.asarray(first + second)
 
 
-def _p_value(carried: Rows, wrong: Rows, codes: Codes, mask: Rows) -> float:
-    """Return the one-sided p-value that wrong answers carry the sign no more often than others.
+def confirming_p(x: Rows, y: Rows, codes: Codes) -> float:
+    """Return the one-sided p-value that wrong answers (y) carry a sign (x) no more often than others.
 
     Fisher's exact test; where rows share clusters, no less than that of the sum over clusters (robust score
     test), which knows that they are not independent.
     """
-    x, y = carried[mask], wrong[mask]
     exact = fisher_p(int((x & y).sum()), int(x.sum()), int(y.sum()), len(x))
-    _, groups = np.unique(codes[mask], return_inverse=True)
+    _, groups = np.unique(codes, return_inverse=True)
     if not len(x) or groups.max() + 1 == len(x):
         return exact
     parts = (x - x.mean()) * (y - y.mean())

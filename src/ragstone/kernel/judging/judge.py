@@ -72,6 +72,7 @@ KEYS = (
     "description",
     "signs",
     "unless",
+    "statement",
 )
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 
