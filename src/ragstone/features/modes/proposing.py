@@ -23,6 +23,7 @@ MOST_CHOSEN = 12  # signs that one half proposes
 MOST_MODES = 8
 LEAST_WORDS = 50  # that words count as, where there are fewer: what is measured says more
 FEWEST = 3  # wrong answers that carry a sign, in the half that it is chosen by
+FEWEST_ROWS = 2 * FEWEST - 2  # that carry it, in both halves
 LEAST_RATE, LEAST_LIFT = 0.3, 1.5  # of wrong answers among those with a sign; against that of all
 ALPHA = 0.05
 MOST_SHARE = 0.4  # of the answers that carry a word: a more frequent one says little
@@ -248,7 +249,7 @@ def _candidates(rows: Sequence[Answer]) -> _Candidates:
     carried: list[Codes] = []
     price: list[float] = []
     for family in families:
-        usable = {key: at for key, (_, at) in family.items() if len(at) >= 2 * FEWEST - 2}
+        usable = {key: at for key, (_, at) in family.items() if len(at) >= FEWEST_ROWS}
         signs += [family[key][0] for key in usable]
         carried += usable.values()
         is_measured = family is families[0]
@@ -333,6 +334,6 @@ def _by_key(keys: Sequence[Sequence[K]], sign_of: Callable[[K], Sign]) -> _Famil
             places[key].append(at)
     family: _Family = {}
     for key in sorted(places):
-        if len(places[key]) >= FEWEST:
+        if FEWEST_ROWS <= len(places[key]) <= MOST_SHARE * len(keys):
             _add(family, sign_of(key), np.array(places[key], dtype=np.intp), len(keys), MOST_SHARE)
     return family
