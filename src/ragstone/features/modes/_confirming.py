@@ -38,7 +38,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     tests: list[list[Answer]]
 
 
-class TestedMode(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateMode(msgspec.Struct, frozen=True, kw_only=True):
     """A mode that a model proposed, with what its judge says of the answers that it was tested on."""
 
     mode: ReadMode
@@ -68,15 +68,15 @@ def cut_in_parts(plan: ModesPlan, seed: int) -> Parts:
 
 
 def confirmed_modes(
-    plan: ModesPlan, tested: Sequence[TestedMode], known: Sequence[Iterable[Key]], alpha: float
-) -> tuple[list[TestedMode], int, int]:
+    plan: ModesPlan, tested: Sequence[CandidateMode], known: Sequence[Iterable[Key]], alpha: float
+) -> tuple[list[CandidateMode], int, int]:
     """Return the modes that are confirmed, the most certain first; how many of all have a mode file; repeats.
 
     known: the answers of each mode that has a file. A repeat holds the wrong answers of one before it.
     """
     p_values = np.array([_p_value(plan, one.rows) for one in tested])
     corrected = _false_discovery(p_values)
-    chosen: list[TestedMode] = []
+    chosen: list[CandidateMode] = []
     held: list[tuple[set[Key], set[Key]]] = []
     n_known = n_repeated = 0
     of_files = [set(keys) for keys in known]

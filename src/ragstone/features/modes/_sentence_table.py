@@ -263,7 +263,7 @@ OF_PEOPLE = Sentence[ModesSummary](
 )
 GROUPED = Sentence[ModesSummary](
     code="modes-notes-grouped",
-    text="{grouped} of {notes} without a tag are in modes, as the model grouped them.",
+    text="The model put {grouped} of {notes} without a tag into modes.",
     when="this command gave a model people's notes without a tag, and no such call failed",
     holds=lambda summary: bool(summary.proposal and summary.proposal.n_notes),
     needs=_run_needs("grouped", "notes"),

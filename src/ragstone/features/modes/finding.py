@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.label import ToLabel, keep_instructions, policy_digest
-from ragstone.features.modes._confirming import TestedMode, confirmed_modes, cut_in_parts
+from ragstone.features.modes._confirming import CandidateMode, confirmed_modes, cut_in_parts
 from ragstone.features.modes._counting import (
     Key,
     ModeRows,
@@ -406,11 +406,11 @@ async def _by_model(
         ]
     # Candidates of the same title have one name: what tells their calls apart is the question.
     known, before = [*judgements], [_yes(judgements[judge.name]) for judge in plan.judges]
-    tested: list[TestedMode] = []
+    tested: list[CandidateMode] = []
     for one in modes:
         draft = _draft(plan, mode_name(one.title, known), one.question, one.evidence, "")
         rows = await _judged(plan, draft.judge, parts.tests[one.part], session)
-        tested.append(TestedMode(mode=one, judge=draft.judge, rows=rows))
+        tested.append(CandidateMode(mode=one, judge=draft.judge, rows=rows))
     confirmed, n_known, n_repeated = confirmed_modes(plan, tested, before, _alpha(plan))
     drafts: list[ModeDraft] = []
     for found in tested[:MOST_MODES] if everything else confirmed:
@@ -438,7 +438,7 @@ async def _by_model(
 
 
 async def _judged_in_all(
-    plan: ModesPlan, judge: Judge, tested: TestedMode, session: Session
+    plan: ModesPlan, judge: Judge, tested: CandidateMode, session: Session
 ) -> list[Judgement]:
     """Return a mode's verdicts on every answer, in their order; what it was tested on is not asked again."""
     rows = tested.rows if judge.name == tested.judge.name else []
