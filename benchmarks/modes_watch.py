@@ -194,7 +194,8 @@ def watched(of: Year, alpha: float = ALPHA) -> Watched:
     for at, day in enumerate(look_days(BEGIN, BASELINE, BEGIN + timedelta(days=DAYS))):
         if of.planted and not (PLANTED < (day - BEGIN).days <= PLANTED + 70 and found is None):
             continue
-        before = [row for row in of.rows if row.day < day.toordinal()]
+        last = day.toordinal()
+        before = [row for row in of.rows if row.day < last]
         proposed = find_new_modes(before, of.read, day, 1.0, known=known)
         for mode in (mode for mode in proposed if mode.p <= alpha_of(at, alpha)):
             known.append(mode.signs)

@@ -273,7 +273,7 @@ FOUND_AGAIN = Sentence[ModesSummary](
     code="modes-found-again",
     text="{known} {have} a mode file already, which names at least half of the same answers.",
     when="this command confirmed at least one candidate whose answers, and those of a mode that was there, "
-    "have half of them or more in common",
+    "have half of them or more in common (for one of a model, of the wrong ones that it was tested on)",
     holds=lambda summary: bool(summary.proposal and summary.proposal.n_known),
     needs=_run_needs("known", "have"),
     fills=_of_run,

@@ -333,7 +333,7 @@ def _by_key(keys: Sequence[Sequence[K]], sign_of: Callable[[K], Sign]) -> _Famil
         for key in some:
             places[key].append(at)
     family: _Family = {}
-    for key in sorted(places):
-        if FEWEST_ROWS <= len(places[key]) <= MOST_SHARE * len(keys):
-            _add(family, sign_of(key), np.array(places[key], dtype=np.intp), len(keys), MOST_SHARE)
+    most = MOST_SHARE * len(keys)
+    for key in sorted(key for key, at in places.items() if FEWEST_ROWS <= len(at) <= most):
+        _add(family, sign_of(key), np.array(places[key], dtype=np.intp), len(keys), MOST_SHARE)
     return family
