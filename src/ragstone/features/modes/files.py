@@ -57,7 +57,11 @@ def mode_name(title: str, taken: Collection[str]) -> str:
     plain = "".join(sign for sign in title if sign not in APOSTROPHES)
     # Twice: small letters of some capitals are not normal themselves.
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).lower())
-    name = "".join(sign if _is_of_name(sign) else " " for sign in plain)
+    kinds = map(unicodedata.category, plain)  # letters, marks, numbers
+    name = "".join(
+        sign if kind[0] in "LMN" and not sign.isupper() else " "
+        for sign, kind in zip(plain, kinds, strict=True)
+    )
     name = "_".join(name.split())
     if not name[:1].isalpha() or RESERVED.fullmatch(name):
         name = f"mode_{name}".rstrip("_")
@@ -65,11 +69,6 @@ def mode_name(title: str, taken: Collection[str]) -> str:
     return next(
         one for n in range(1, len(taken) + 2) if (one := name if n == 1 else f"{name}_{n}") not in taken
     )
-
-
-def _is_of_name(sign: str) -> bool:
-    kind = unicodedata.category(sign)
-    return kind[0] in "LMN" and kind not in ("Lu", "Lt")
 
 
 def earlier_name(title: str) -> str:

@@ -22,7 +22,7 @@ PARTS = ("question", "reference", "answer", "contexts")
 Input = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 """What a judge reads of a row: one of PARTS, or any other column."""
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
-# ASCII as in Name, and all that is not ASCII: _is_name says which of that may be in one.
+# ASCII as in Name, and all that is not ASCII: `problems` says which of that may be in one.
 JudgeName = Annotated[
     str, msgspec.Meta(pattern=r"^[^\x00-\x60\x7b-\x7f][^\x00-\x2f\x3a-\x5e\x60\x7b-\x7f]*$")
 ]
@@ -282,7 +282,9 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
 
         Only the first is sound: later checks take it that earlier ones found nothing.
         """
-        if not _is_name(self.name):
+        kinds = [unicodedata.category(sign) for sign in self.name if not sign.isascii()]
+        is_plain = all(kind[0] in "LMN" and kind not in ("Lu", "Lt") for kind in kinds)
+        if not (is_plain and self.name[:1].isalpha() and unicodedata.is_normalized("NFKC", self.name)):
             yield "name", "write lower-case letters, digits and `_`, starting with a letter."
         low, high = self.scale
         if low >= high:
@@ -409,13 +411,6 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
     async def find_once(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
         """Return what it finds when it is asked once; see find."""
         raise NotImplementedError(f"a judge of kind {self.kind} does not say how it judges")
-
-
-def _is_name(name: str) -> bool:
-    """Return whether what is not ASCII in a name is letters, marks and digits, none of them a capital."""
-    kinds = [unicodedata.category(sign) for sign in name if not sign.isascii()]
-    is_plain = all(kind[0] in "LMN" and kind not in ("Lu", "Lt") for kind in kinds)
-    return is_plain and name[:1].isalpha() and unicodedata.is_normalized("NFKC", name)
 
 
 def members_of(judges: Iterable[JudgeFields]) -> list[str]:
