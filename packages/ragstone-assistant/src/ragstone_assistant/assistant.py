@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.kernel.retrieval.declining import UNRELATED
 from ragstone.kernel.config import AssistantSection, Settings, load_settings
 from ragstone.kernel.corpus.tags import Tag, load_tags
 from ragstone.kernel.embedding.embedder import Embedder
@@ -24,7 +25,6 @@ from ragstone_assistant._scope import scope_guard, subjects
 from ragstone_assistant.answering.answering import Answering, answer_from
 from ragstone_assistant.answering.documents import Search, documents_tool
 from ragstone_assistant.answering.prompting import load_answering_prompt
-from ragstone_assistant.answering.support import UNRELATED
 from ragstone_assistant.building import opened_knowledge
 from ragstone_assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece
 from ragstone_assistant.guards import without_instructions
