@@ -85,7 +85,7 @@ def answer_probability(
 
 @cache
 def answer_weights() -> AnswerWeights:
-    """Return the weights that ship: of the packaged embedder, `python -m benchmarks.extractive --fit`."""
+    """Return the weights that ship: of the packaged embedder, see benchmarks/declining.py."""
     return msgspec.convert(read_library("ragstone.kernel.retrieval", "answer_weights.toml"), AnswerWeights)
 
 

@@ -33,6 +33,7 @@ ALIKE = 0.3
 FEWEST = 4  # words: a shorter sentence of another language is a title or a date
 
 MOST_HEADING = 8  # words
+_CODE = re.compile(r"\s*^(```|~~~)[^\n]*\n(?P<code>.*)^\1\s*$", re.MULTILINE | re.DOTALL)
 
 Quoted = tuple[str, tuple[Citation, ...]]
 """The text with its marks, and the passages that they are of; an empty text where none answers."""
@@ -61,12 +62,15 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     texts: list[str] = []
     headings: frozenset[str] = frozenset()
     for sentence, passage in sentences:
-        lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
+        block = _CODE.search(sentence)
+        lines = [re.sub(r"\s+", " ", line).strip() for line in _CODE.sub("", sentence).splitlines()]
         text = without_contacts("\n".join(filter(None, lines)), lang, [passage.source])
+        code = without_contacts(f"\n{block['code'].rstrip()}", lang, [passage.source]) if block else ""
         headings, text = _without_heading(text, headings)
-        if any(map(str.isalnum, text)) and not speaks_to_model(text):
+        if any(map(str.isalnum, text)) and not speaks_to_model(text + code):
             cited += [passage] if passage not in cited else []
-            texts.append(with_marks(text, [cited.index(passage) + 1]))
+            # The mark is before the code, which people copy.
+            texts.append(with_marks(text, [cited.index(passage) + 1]) + code)
     several_lines = any("\n" in text for text in texts)
     citations = tuple(Citation(number=n, passage=passage) for n, passage in enumerate(cited, 1))
     text = ("\n\n" if several_lines else " ").join(texts)
