@@ -5,8 +5,8 @@ import msgspec
 from ragstone.kernel.config import ExtractiveSystem
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.records import Answer, Context, Question
-from ragstone.kernel.retrieval.declining import answer_probability, answer_weights
-from ragstone.kernel.retrieval.extracting import THRESHOLD, AnswerSentence, best_sentences
+from ragstone.kernel.retrieval.declining import is_answer
+from ragstone.kernel.retrieval.extracting import AnswerSentence, best_sentences
 from ragstone.kernel.systems.rows import unanswered
 
 
@@ -54,13 +54,8 @@ def quote_contexts(
 def _probable(
     question: str, texts: list[str], declared: ExtractiveSystem, embed: Embed
 ) -> list[AnswerSentence]:
-    """Return the best sentences, if the first of them is probable enough to answer; else none.
-
-    Beside it are quoted those that words alone would quote, or would quote beside one as good as it.
-    """
-    found = best_sentences(question, texts, most=declared.sentences, threshold=0.0)
-    enough = answer_weights().threshold if declared.threshold is None else declared.threshold
-    if not found or answer_probability(question, found[0], texts, embed) < enough:
+    """Return what words alone would quote, or the best sentence, if that is probable enough; else none."""
+    first = best_sentences(question, texts, most=1, threshold=0.0)
+    if not first or not is_answer(question, first[0], texts, embed, threshold=declared.threshold):
         return []
-    least = min(THRESHOLD, found[0].score)
-    return [sentence for sentence in found if sentence.score >= least]
+    return best_sentences(question, texts, most=declared.sentences) or first

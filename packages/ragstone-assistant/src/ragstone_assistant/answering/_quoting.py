@@ -11,12 +11,7 @@ import numpy as np
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.embedding.model import Embed
-from ragstone.kernel.retrieval.declining import (
-    UNRELATED,
-    answer_probability,
-    answer_weights,
-    is_weighed,
-)
+from ragstone.kernel.retrieval.declining import UNRELATED, is_answer, is_weighed
 from ragstone.kernel.retrieval.extracting import FIRST, AnswerSentence, best_sentences
 from ragstone_assistant.answering.sentences import with_marks
 from ragstone_assistant.answering.support import content_words, share_held
@@ -113,7 +108,7 @@ def _best(
     best = sorted(scores, key=scores.__getitem__, reverse=True)[:MOST]
     if embed is not None and best:
         quote = msgspec.structs.replace(best[0], score=shares[best[0]])
-        if answer_probability(question, quote, texts, embed, titles=titles) < answer_weights().threshold:
+        if not is_answer(question, quote, texts, embed, titles=titles):
             return []
     return [
         (sentence.text, passages[sentence.passage])
