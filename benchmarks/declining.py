@@ -224,8 +224,8 @@ def fit(n: int, settings: Settings) -> None:
     names = msgspec.structs.fields(AnswerSignals)
     lines = [f"{name.name} = {value:.2f}" for name, value in zip(names, model.coef_[0], strict=True)]
     FILE.write_text(
-        "# Fitted by `python -m benchmarks.declining --fit` on half of the articles of agxqa, squad2, clapnq\n"
-        "# and xquad in six languages, with vectors of multilingual-e5-small. AnswerSignals has the meanings.\n"
+        "# Fitted by `python -m benchmarks.declining --fit` on half the articles of agxqa, squad2, clapnq\n"
+        "# and xquad in six languages, with vectors of multilingual-e5-small; see AnswerSignals.\n"
         f"offset = {model.intercept_[0]:.2f}\nthreshold = {chance[outside[at]]:.3f}\n\n[weights]\n"
         + "\n".join(lines)
         + "\n",
