@@ -15,7 +15,7 @@ from ragstone.kernel.statistics import wilson_interval
 
 Thumb = Literal["down", "up", "none"]
 THUMBS: tuple[Thumb, ...] = ("down", "up", "none")
-SHARES = {"down": 0.25, "up": 0.25}  # of a queue, at most; the rest is of exchanges without a thumb
+SHARES: dict[Thumb, float] = {"down": 0.2, "up": 0.1}  # of a queue, at most; the rest is of exchanges without a thumb
 DRAWS = 10_000
 LEVEL = (0.025, 0.975)
 JEFFREYS = 0.5
@@ -47,8 +47,8 @@ def draw_exchanges(
 ) -> tuple[list[DrawnExchange], list[FeedbackGroup]]:
     """Return n exchanges in random order, and how many were drawn of each group.
 
-    A quarter is of those with a thumb down and a quarter of those with a thumb up, or all of them if there
-    are fewer; the rest is of those without a thumb, each with the same chance. Where these are too few, more
+    A fifth is of those with a thumb down and a tenth of those with a thumb up, or all of them if there are
+    fewer; the rest is of those without a thumb, each with the same chance. Where these are too few, more
     with a thumb are taken.
     """
     rng = np.random.default_rng(seed)

@@ -241,8 +241,8 @@ def _checked(read: FeedbackRead) -> FeedbackRead:
         return read
     if read.unknown:
         raise DataError(
-            f"none of the {plural(read.unknown, 'row')} of feedback is for an exchange of this log. Give the "
-            "log that they belong to."
+            f"no feedback here ({plural(read.unknown, 'row')}) is for an exchange of this log. Give the log that "
+            "it belongs to."
         )
     if read.unread or read.too_long:
         raise DataError(

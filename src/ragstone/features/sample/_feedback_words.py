@@ -6,6 +6,7 @@ import msgspec
 
 from ragstone.features.sample._sentence_table import (
     ANSWERED,
+    ANSWERED_ALONE,
     DOWN_WRONG,
     NO_RATE,
     RIGHT,
@@ -32,7 +33,7 @@ WHY = {
 
 def feedback_lines(summary: FeedbackSummary) -> list[str]:
     """Return what feedback says, a sentence or two a line; empty for a log without thumbs and corrections."""
-    answered = [say(row, ANSWERED) for row in summary.answered[:MOST_RUNS]]
+    answered = [say(row, ANSWERED, ANSWERED_ALONE) for row in summary.answered[:MOST_RUNS]]
     lines = [
         say(summary, THUMBS),
         say(summary, UNCHECKED),

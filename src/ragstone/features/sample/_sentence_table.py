@@ -105,28 +105,44 @@ UP_RIGHT = Sentence[FeedbackSummary](
     needs=SHARE_NEEDS,
     fills=_of_share(_up),
 )
-ANSWERED = Sentence[CorrectedAnswers](
-    code="feedback-answered",
-    text="{system} in {run} answers {right} of {questions} right, by {judge}. A person has checked {checked} "
-    "of the corrections that this compares with.",
-    when="a run asked corrected questions, and its judge of correctness scored some of the answers",
-    holds=lambda answered: answered.n > 0,
-    needs={
-        "system": "the system",
-        "run": "the run",
-        "right": "answers at or above the middle of the judge's scale",
-        "questions": "corrected questions whose answers the judge scored",
-        "judge": "the judge",
-        "checked": "corrections that a person has accepted or edited in a review",
-    },
-    fills=lambda answered: {
+ANSWERED_NEEDS = {
+    "system": "the system",
+    "run": "the run",
+    "right": "answers at or above the middle of the judge's scale",
+    "questions": "corrected questions whose answers the judge scored",
+    "judge": "the judge",
+}
+
+
+def _answered(answered: CorrectedAnswers) -> dict[str, str]:
+    return {
         "system": answered.system,
         "run": answered.run,
         "right": count(answered.right),
         "questions": plural(answered.n, "corrected question"),
         "judge": answered.judge,
-        "checked": count(answered.n_checked),
-    },
+        "checked": count(answered.n_checked or 0),
+    }
+
+
+ANSWERED = Sentence[CorrectedAnswers](
+    code="feedback-answered",
+    text="{system} in {run} answers {right} of {questions} right, by {judge}. A person has checked {checked} "
+    "of these corrections.",
+    when="the run has its questions, some of them corrected ones, and its judge of correctness scored answers",
+    holds=lambda answered: answered.n > 0 and answered.n_checked is not None,
+    needs=ANSWERED_NEEDS | {"checked": "corrections that a person has accepted or edited in a review"},
+    fills=_answered,
     never_beside=("feedback-unchecked",),
 )
-SENTENCES = (THUMBS, UNCHECKED, RIGHT, NO_RATE, DOWN_WRONG, UP_RIGHT, ANSWERED)
+ANSWERED_ALONE = Sentence[CorrectedAnswers](
+    code="feedback-answered-alone",
+    text="{system} in {run} answers {right} of {questions} right, by {judge}. The run does not hold its "
+    "questions, so how many corrections a person has checked is unknown.",
+    when="a run without its questions answered corrected ones, and its judge of correctness scored answers",
+    holds=lambda answered: answered.n > 0 and answered.n_checked is None,
+    needs=ANSWERED_NEEDS,
+    fills=_answered,
+    never_beside=("feedback-unchecked",),
+)
+SENTENCES = (THUMBS, UNCHECKED, RIGHT, NO_RATE, DOWN_WRONG, UP_RIGHT, ANSWERED, ANSWERED_ALONE)

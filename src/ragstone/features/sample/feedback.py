@@ -57,7 +57,8 @@ class FeedbackToLabel(Row, frozen=True, kw_only=True):
 class CorrectedAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """How many corrected questions a run answers right by a judge. n: those that the judge scored.
 
-    n_questions: corrected questions that the run asked. n_checked: of those n that a person has decided on.
+    n_questions: corrected questions that the run asked. n_checked: of those n, corrections that a person has
+    accepted or edited; None for a run without its questions.
     """
 
     run: str
@@ -66,7 +67,7 @@ class CorrectedAnswers(msgspec.Struct, frozen=True, kw_only=True):
     n_questions: int
     n: int
     right: int
-    n_checked: int
+    n_checked: int | None
 
 
 class FeedbackSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +130,7 @@ def sample_feedback(
     log: a file, a folder, several of them, or rows; of the assistant, of other applications, or traces.
     A correction becomes a question with the user's words as its reference, which nobody has checked; the last
     one of a question counts. A thumb becomes a label by `user` (`user 2`, ... of others on the same exchange).
-    count: answers of the queue, of which a quarter at most has a thumb down and a quarter a thumb up.
+    count: answers of the queue: a fifth with a thumb down, a tenth with a thumb up, the rest without any.
 
     labels: those of a queue of before; the summary says what share of the answers is right. runs: folders of
     runs that asked the corrected questions; the summary says how many they answer right. question, answer,
@@ -319,7 +320,7 @@ def _says_nothing(correction: str, answer: str) -> str | None:
 def _answered(folder: Path, corrected: set[str]) -> list[CorrectedAnswers]:
     """Return what a run's systems answer right, by its judges of correctness. Raises DataError."""
     run = read_run(folder)
-    asked = [name for name in run.questions if name in corrected]
+    asked = [name for name in run.answers if name in corrected]
     if not asked:
         raise DataError(
             f"{folder}: the run asked no question that this log's corrections became. Run the questions file "
@@ -334,7 +335,8 @@ def _answered(folder: Path, corrected: set[str]) -> list[CorrectedAnswers]:
     checked = {
         name
         for name in asked
-        if isinstance(review := (run.questions[name].metadata or {}).get("review"), dict)
+        if name in run.questions
+        and isinstance(review := (run.questions[name].metadata or {}).get("review"), dict)
         and review.get("decision") in ("accepted", "edited")
     }
     rows = []
@@ -355,7 +357,7 @@ def _answered(folder: Path, corrected: set[str]) -> list[CorrectedAnswers]:
                     n_questions=len(asked),
                     n=len(scored),
                     right=sum(is_right(row.score or 0.0, row.scale) for row in scored),
-                    n_checked=sum(row.question_id in checked for row in scored),
+                    n_checked=sum(row.question_id in checked for row in scored) if run.questions else None,
                 )
             )
     return rows
