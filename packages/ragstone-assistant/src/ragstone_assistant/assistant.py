@@ -22,7 +22,7 @@ from ragstone.kernel.records import Turn
 from ragstone_assistant._domain import Domain, load_domain
 from ragstone_assistant._scope import scope_guard, subjects
 from ragstone_assistant.answering.answering import Answering, answer_from
-from ragstone_assistant.answering.documents import Search, documents_tool
+from ragstone_assistant.answering.documents import Search, documents_tool, restricted, restrictions
 from ragstone_assistant.answering.prompting import load_answering_prompt
 from ragstone_assistant.answering.support import UNRELATED
 from ragstone_assistant.building import opened_knowledge
@@ -95,7 +95,14 @@ async def open_assistant(
         model = await _open_model(section, opened)
         answering = _answering(section, opened, model, domain)
         search = knowledge.search
-        documents = documents_tool(search, answering, k=section.k, tags=tags, examples=domain.searches())
+        documents = documents_tool(
+            search,
+            answering,
+            k=section.k,
+            tags=tags,
+            examples=domain.searches(),
+            loosen=section.loosen,
+        )
         tools = [documents, *await _open_tools(settings, opened, stack)]
         topics = knowledge.filters().get("topic", [])
         await learn_texts(section, domain, tools, topics, opened.embedder(section.embedder))
@@ -113,8 +120,8 @@ async def open_assistant(
 
         know = await asyncio.to_thread(_reader_of, tags, domain)
         yield Assistant(
-            respond=respond_with(agent, know, [tag.key for tag in tags], today),
-            answer=_answer_from(search, answering, section.k, section.time_limit_s),
+            respond=_filtered(respond_with(agent, know, [tag.key for tag in tags], today), section.filters),
+            answer=_answer_from(search, answering, section, tags),
             health=health,
             knowledge=knowledge,
             log=log,
@@ -231,20 +238,36 @@ def _agent(
     )
 
 
-def _answer_from(search: Search, answering: Answering, k: int, time_limit_s: float) -> AnswerFrom:
+def _filtered(respond: Respond, filters: Mapping[str, str]) -> Respond:
+    """Return what replies with the filters of the settings, where a conversation has no other values."""
+
+    async def reply(asked: Asked, emit: Emit) -> Said:
+        return await respond(msgspec.structs.replace(asked, filters={**filters, **asked.filters}), emit)
+
+    return reply if filters else respond
+
+
+def _answer_from(
+    search: Search, answering: Answering, section: AssistantSection, tags: Sequence[Tag]
+) -> AnswerFrom:
     """Return what answers a question from the documents alone."""
 
     async def answer(question: str, filters: Mapping[str, str], lang: str | None, emit: Emit) -> Said:
-        spoken, deadline = language_of(question, lang), asyncio.get_running_loop().time() + time_limit_s
+        spoken = language_of(question, lang)
+        deadline = asyncio.get_running_loop().time() + section.time_limit_s
+        asked = Asked(turns=(Turn("user", question),), filters={**section.filters, **filters})
         try:
-            passages = await search(question, k, filters)
+            found = await restricted(search, question, section.k, restrictions({}, asked, tags, section.loosen))
         except KnowledgeDown as down:
             text = phrase("documents_unavailable", spoken)
             emit(TextPiece(text))
             return Said(text=text, kind="unavailable", lang=spoken, error=str(down))
-        outcome = await answer_from(question, passages, spoken, answering, emit, deadline)
-        tags = dict(filters) | question_tags(spoken, passages) | outcome.tags
-        return msgspec.structs.replace(outcome, tags=tags)
+        if lead := found.lead(spoken):
+            emit(TextPiece(lead))
+        outcome = await answer_from(question, found.passages, spoken, answering, emit, deadline)
+        outcome = found.told(outcome, lead)
+        asked_tags = dict(filters) | question_tags(spoken, found.passages)
+        return msgspec.structs.replace(outcome, tags=asked_tags | outcome.tags)
 
     return answer
 
