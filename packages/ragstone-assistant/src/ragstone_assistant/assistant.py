@@ -23,7 +23,7 @@ from ragstone_assistant._domain import Domain, load_domain
 from ragstone_assistant._scope import scope_guard, subjects
 from ragstone_assistant.answering.answering import Answering, answer_from
 from ragstone_assistant.answering.documents import Search, documents_tool, restricted, restrictions
-from ragstone_assistant.answering.prompting import load_answering_prompt
+from ragstone_assistant.answering.prompting import for_audience, load_answering_prompt
 from ragstone_assistant.answering.support import UNRELATED
 from ragstone_assistant.building import opened_knowledge
 from ragstone_assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece
@@ -177,12 +177,15 @@ def _answering(
     """Return what answers are made with: the model, or quotes alone."""
     return Answering(
         stream=model.stream if model and _writes(section) else None,
-        prompt=load_answering_prompt(section.prompt),
+        prompt=for_audience(
+            load_answering_prompt(section.prompt), domain.audience_name, domain.audience.tone
+        ),
         secret=session.secret(),
         embed=session.embedder(section.embedder),
         context_tokens=model.context_tokens if model else 0,
         model=model.name if model else "",
         sensitive=domain.sensitive,
+        refusals={lang: to.refusal for lang, to in domain.audience.texts.items() if to.refusal},
     )
 
 
