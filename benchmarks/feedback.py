@@ -95,8 +95,10 @@ def main() -> None:
     print(f"share of thumbs up, taken as a rate     {figures.by_thumbs:.1%}")
     print(f"  its interval holds the truth          {figures.covered_by_thumbs:.1%}")
     print(f"rate by the labelled queue holds it     {figures.covered:.1%}, width {figures.width:.3f}")
-    print(f"200 labels at random                    {figures.covered_at_random:.1%}, "
-          f"width {figures.width_at_random:.3f}")
+    print(
+        f"200 labels at random                    {figures.covered_at_random:.1%}, "
+        f"width {figures.width_at_random:.3f}"
+    )
     print(f"share wrong among thumbs down           {figures.covered_down:.1%} hold the log's own share")
 
 

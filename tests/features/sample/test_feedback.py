@@ -1,5 +1,8 @@
 """What users said of answers becomes questions, labels and a queue; nothing of it is taken for more."""
 
+import json
+from pathlib import Path
+
 import msgspec
 import pytest
 from tests.support.command import ragstone as command
@@ -9,7 +12,9 @@ import ragstone
 from ragstone.kernel.config import MonitorSection, Settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Label, Question
-from ragstone.kernel.tables import write_rows
+from ragstone.kernel.tables import read_rows, write_rows
+
+VERDICTS = Path(__file__).parents[2] / "fixtures" / "verdicts"
 
 
 def exchange(number, **fields):
@@ -142,6 +147,26 @@ def test_evaluations_that_users_sent_with_a_trace_are_feedback():
     assert len(sampled([row, apart]).thumbs) == 1
 
 
+@pytest.mark.parametrize("tool", ["langfuse", "langsmith"])
+def test_what_users_said_in_traces_of_other_tools_is_feedback_and_what_annotators_said_is_not(tmp_path, tool):
+    text = (VERDICTS / f"{tool}.jsonl").read_text()
+    with pytest.raises(DataError, match="no feedback under a known name"):
+        sampled(VERDICTS / f"{tool}.jsonl")
+    lines = [json.loads(line) for line in text.splitlines()]
+    for line in lines:
+        if line.get("key") == "correctness" and line["feedback_source"]["type"] == "app":
+            line["key"] = "user_feedback"
+        for score in line.get("scores") or ():
+            if score["name"] == "correctness" and score["source"] == "ANNOTATION":
+                score["name"] = "user-feedback"
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    sample = sampled(tmp_path)
+    people = [row for row in read_rows(VERDICTS / f"{tool}.jsonl", Label) if row.metric == "correctness"]
+    assert len(sample.thumbs) == len(people) > 5
+    assert sorted(one.score for one in sample.thumbs) == sorted(row.score for row in people)
+    assert sample.summary.unknown == 0
+
+
 @pytest.mark.parametrize(
     "rows",
     [
@@ -165,11 +190,11 @@ def test_thumbs_speak_of_any_judge_and_correct_no_mean():
     judgements = judged({f"x{n}": float(n % 2) for n in range(40)}, system="log")
     [card] = ragstone.report_cards(judgements, sample.thumbs)
     assert card.n == 30
-    assert any("no mean is corrected" in note for note in card.notes)
+    assert any("correct no mean" in note for note in card.notes)
     assert list(ragstone.corrected_means(judgements, sample.thumbs)) == []
     drawn = [Label(question_id=one.question_id, system="log", score=one.score) for one in sample.thumbs]
     assert len(ragstone.corrected_means(judgements, drawn)) == 1
-    assert not any("no mean" in note for note in ragstone.report_cards(judgements, drawn)[0].notes)
+    assert not any("correct no mean" in note for note in ragstone.report_cards(judgements, drawn)[0].notes)
     with pytest.raises(DataError, match="chose"):
         ragstone.sequential_agreement(judgements, sample.thumbs)
 
@@ -179,7 +204,9 @@ def answered_by_a_run(folder, scores, questions=None):
     made = questions or sampled(CORRECTED).questions
     texts = {1: "In week {}.", 0: "No idea.", None: ""}
     sheet = [
-        Answer(question_id=one.id, system="mine", answer=texts[score].format(number + 9), question=one.question)
+        Answer(
+            question_id=one.id, system="mine", answer=texts[score].format(number + 9), question=one.question
+        )
         if score is not None
         else Answer(question_id=one.id, system="mine", answer="", error="down", question=one.question)
         for number, (one, score) in enumerate(zip(made, scores, strict=True))

@@ -19,7 +19,12 @@ def logs(folder):
         for n in range(30)
     ]
     said = [
-        {"question_id": f"x{n}", "metric": "thumb", "score": float(n % 2), "rationale": None if n % 2 else "In May."}
+        {
+            "question_id": f"x{n}",
+            "metric": "thumb",
+            "score": float(n % 2),
+            "rationale": None if n % 2 else "In May.",
+        }
         for n in range(6)
     ]
     for name, some in (("exchanges-1", rows), ("feedback-1", said)):
@@ -64,7 +69,12 @@ def test_labels_give_the_share_of_right_answers_and_write_nothing(logs, says):
 
 @pytest.mark.parametrize(
     "options",
-    [("--feedback", "--by", "random"), ("--feedback", "--tag", "crop"), ("--labels", "l.jsonl"), ("--run", "a")],
+    [
+        ("--feedback", "--by", "random"),
+        ("--feedback", "--tag", "crop"),
+        ("--labels", "l.jsonl"),
+        ("--run", "a"),
+    ],
 )
 def test_options_that_do_not_go_together_are_refused(logs, says, options):
     ran = ragstone("sample", "logs", *options)

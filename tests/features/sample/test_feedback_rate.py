@@ -1,7 +1,6 @@
 """A queue of exchanges with and without thumbs, each with its known chance, gives a rate with an interval."""
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,10 +59,7 @@ def test_the_chances_of_a_draw_are_its_counts(sizes, n, seed):
 
 def test_a_queue_does_not_say_which_thumb_an_answer_has():
     letters = {
-        tuple(
-            row.group
-            for row in sorted(sampled.queue, key=lambda row: int(row.question_id[1:]))[::10]
-        )
+        tuple(row.group for row in sorted(sampled.queue, key=lambda row: int(row.question_id[1:]))[::10])
         for seed in range(8)
         for sampled in [
             ragstone.sample_feedback(

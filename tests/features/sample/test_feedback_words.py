@@ -28,12 +28,8 @@ NOTHING = FeedbackSummary(
     unread=0,
 )
 SHARE = FeedbackShare(0.7, 0.6, 0.785, 100)
-RATE = FeedbackRate(
-    n_labelled=100, n_tied=0, n_exchanges=1000, right=SHARE, down_wrong=SHARE, up_right=None
-)
-ANSWERED = CorrectedAnswers(
-    run="a", system="mine", judge="right", n_questions=12, n=12, right=9, n_checked=4
-)
+RATE = FeedbackRate(n_labelled=100, n_tied=0, n_exchanges=1000, right=SHARE, down_wrong=SHARE, up_right=None)
+ANSWERED = CorrectedAnswers(run="a", system="mine", judge="right", n_questions=12, n=12, right=9, n_checked=4)
 
 
 def lines(**changes):

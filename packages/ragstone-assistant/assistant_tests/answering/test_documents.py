@@ -30,7 +30,14 @@ class Searched:
 
 
 def called(
-    search, arguments, *, text="Sow maize in April [1].", own="When do I sow?", filters=None, lang="en", loosen=()
+    search,
+    arguments,
+    *,
+    text="Sow maize in April [1].",
+    own="When do I sow?",
+    filters=None,
+    lang="en",
+    loosen=(),
 ):
     tool = documents_tool(search, answering(Scripted(text)), k=2, tags=[CROP, ANY], loosen=loosen)
     heard = Heard()
@@ -140,7 +147,9 @@ def test_a_filter_is_shown_short_and_without_controls():
 
 @pytest.mark.parametrize("lang", SPOKEN)
 def test_loosened_filters_are_said_in_every_language(lang):
-    found = called(Searched(tagged), {"question": "?"}, filters={"region": "Peru"}, loosen=["region"], lang=lang)
+    found = called(
+        Searched(tagged), {"question": "?"}, filters={"region": "Peru"}, loosen=["region"], lang=lang
+    )
     assert found.reply.text.startswith(phrase("no_fit", lang, filters="Peru"))
     assert phrase("searched_without", lang, dropped="Peru") in found.reply.text
 

@@ -122,7 +122,9 @@ def test_for_an_audience_a_refusal_has_other_words_and_a_quote_the_same() -> Non
     to = {"refusals": {"en": "I did not find this. Ask your agent."}}
     assert quoted("When should I sow maize?", **to).text == quoted("When should I sow maize?").text
     asked = "Who is the mayor of London?"
-    assert quoted(asked, **to).text.startswith("I did not find this. Ask your agent. The nearest that I found:")
+    assert quoted(asked, **to).text.startswith(
+        "I did not find this. Ask your agent. The nearest that I found:"
+    )
     assert quoted(asked, lang="es", **to).text == quoted(asked, lang="es").text
     careful = "How much glyphosate do I spray on the mayor?"
     assert quoted(careful, **to).text.startswith(FARM.sensitive.refusal("en"))

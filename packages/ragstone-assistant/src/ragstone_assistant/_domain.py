@@ -273,8 +273,8 @@ def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
     if folder is None:
         if section.audience is not None:
             raise ConfigError(
-                "[assistant] audience names a file in the folder `audiences` of `texts`. Add texts, or delete "
-                "audience."
+                "[assistant] audience names a file in the folder `audiences` of `texts`. Add texts, or "
+                "delete audience."
             )
         return Domain(texts=dict.fromkeys(LANGUAGES, general))
     if not folder.is_dir():
@@ -286,7 +286,8 @@ def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
         if file.name not in known:
             raise ConfigError(f"{file}: not one of the files of texts. {nearest(file.name, known)}")
     own = {lang: _read(folder / f"{lang}.toml", DomainTexts) or DomainTexts() for lang in LANGUAGES}
-    audience = _read_audience(folder / "audiences", section.audience) if section.audience else AudienceFile()
+    to = section.audience
+    audience = _read_audience(folder / "audiences", to) if to else AudienceFile()
     own = {lang: _addressed(texts, audience.texts.get(lang)) for lang, texts in own.items()}
     sensitive = _read(folder / "sensitive.toml", SensitiveFile)
     for name in ("caution", "refusal"):
@@ -299,7 +300,7 @@ def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
             scope=_read(folder / "scope.toml", ScopeWords),
             sensitive=SensitiveTerms(sensitive),
             audience=audience,
-            audience_name=section.audience or "",
+            audience_name=to or "",
         )
     except ValueError as mistake:
         raise ConfigError(f"{folder}: {mistake}") from None
@@ -325,7 +326,9 @@ def _read_audience(folder: Path, name: str) -> AudienceFile:
     audience = _read(file, AudienceFile) or AudienceFile()
     for lang, texts in audience.texts.items():
         if lang not in SPOKEN:
-            raise ConfigError(f"{file}: [texts.{lang}] is not a language of the assistant. {nearest(lang, SPOKEN)}")
+            raise ConfigError(
+                f"{file}: [texts.{lang}] is not a language of the assistant. {nearest(lang, SPOKEN)}"
+            )
         if texts.refusal and no_refusal(texts.refusal):
             raise ConfigError(
                 f"{file}: the refusal of [texts.{lang}] does not read as one. Say that the documents do not "

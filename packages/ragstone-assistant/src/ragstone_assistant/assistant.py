@@ -260,7 +260,9 @@ def _answer_from(
         deadline = asyncio.get_running_loop().time() + section.time_limit_s
         asked = Asked(turns=(Turn("user", question),), filters={**section.filters, **filters})
         try:
-            found = await restricted(search, question, section.k, restrictions({}, asked, tags, section.loosen))
+            found = await restricted(
+                search, question, section.k, restrictions({}, asked, tags, section.loosen)
+            )
         except KnowledgeDown as down:
             text = phrase("documents_unavailable", spoken)
             emit(TextPiece(text))

@@ -15,7 +15,10 @@ from ragstone.kernel.statistics import wilson_interval
 
 Thumb = Literal["down", "up", "none"]
 THUMBS: tuple[Thumb, ...] = ("down", "up", "none")
-SHARES: dict[Thumb, float] = {"down": 0.2, "up": 0.1}  # of a queue, at most; the rest is of exchanges without a thumb
+SHARES: dict[Thumb, float] = {
+    "down": 0.2,
+    "up": 0.1,
+}  # of a queue, at most; the rest is of exchanges without a thumb
 DRAWS = 10_000
 LEVEL = (0.025, 0.975)
 JEFFREYS = 0.5
@@ -59,9 +62,7 @@ def draw_exchanges(
         wanted[name] += max(0, min(sizes[name] - wanted[name], n - sum(wanted.values())))
     letters = dict(zip(THUMBS, (chr(97 + at) for at in rng.permutation(len(THUMBS)).tolist()), strict=True))
     drawn = [
-        DrawnExchange(
-            groups[name][place], round(wanted[name] / sizes[name], 9), letters[name], sizes[name]
-        )
+        DrawnExchange(groups[name][place], round(wanted[name] / sizes[name], 9), letters[name], sizes[name])
         for name in THUMBS
         for place in rng.permutation(sizes[name])[: wanted[name]].tolist()
     ]
@@ -119,8 +120,9 @@ def rate_of(labels: Iterable[Label], thumbs: Mapping[str, Thumb], seed: int) -> 
     """
     rows, n_exchanges, n_tied = _labelled(labels)
     sizes = {row.group: row.group_size for row in rows.values()}
-    n, k = Counter(row.group for row in rows.values()), Counter(
-        row.group for row in rows.values() if row.right
+    n, k = (
+        Counter(row.group for row in rows.values()),
+        Counter(row.group for row in rows.values() if row.right),
     )
     right = None
     if rows and sum(sizes.values()) == n_exchanges:
@@ -164,7 +166,9 @@ def _labelled(labels: Iterable[Label]) -> tuple[dict[str, _Labelled], int, int]:
         )
     if len(draws) > 1:
         names = ", ".join(sorted(queue for queue, _ in draws))
-        raise DataError(f"the labels are of several draws ({names}), whose chances differ. Give those of one.")
+        raise DataError(
+            f"the labels are of several draws ({names}), whose chances differ. Give those of one."
+        )
     means = {name: sum(label.score for label in some) / len(some) for name, some in given.items()}
     rows = {
         name: _Labelled(
@@ -188,8 +192,8 @@ def _size(label: Label, name: str) -> int:
         size = 0
     if size < 1:
         raise DataError(
-            f"exchange {label.question_id!r}: {name} {value!r} is no number of exchanges. Leave the column as "
-            "it was written."
+            f"exchange {label.question_id!r}: {name} {value!r} is no number of exchanges. Leave the column "
+            "as it was written."
         )
     return size
 

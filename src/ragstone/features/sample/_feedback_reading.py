@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,12 +11,13 @@ import msgspec
 
 from ragstone.kernel.config import Settings
 from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange, as_quality, exchange_of, first_of
-from ragstone.kernel.dataset.logs.reading import Source, nothing_asked, rows_of
+from ragstone.kernel.dataset.logs.reading import Source, log_files, nothing_asked, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.errors import DataError, harmless, plural
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.columns import value_at
+from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
 from ragstone.kernel.tables.interchange.recognise import is_of_tool
 from ragstone.kernel.tables.interchange.values import objects_in
 from ragstone.kernel.tables.names import LOG_NAMES, question_key
@@ -72,13 +73,12 @@ class _Gathering:
         self.read = FeedbackRead(problems=[], names={}, alone=[], left_out=Counter(), said={})
         self.first: dict[str, int] = {}
         self.given: dict[_Person, GivenFeedback] = {}
-        self.verdicts: dict[Path, None] = {}
         self._columns, self._scale = columns, scale
         self._feedback = (columns.quality,) if columns.quality else LOG_NAMES.feedback
         self._corrections = (columns.reference,) if columns.reference else CORRECTIONS
         self._asked: Counter[str] = Counter()
 
-    def add(self, at: int, raw: Mapping[str, Any], path: Path | None) -> None:
+    def add(self, at: int, raw: Mapping[str, Any]) -> None:
         row = {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
         if self._label(row):
             return
@@ -89,8 +89,6 @@ class _Gathering:
         exchange = exchange_of(raw, self._columns)
         if exchange is not None:
             self._exchange(at, row, exchange)
-        elif path is not None and is_of_tool(raw):
-            self.verdicts[path] = None
         else:
             self.read.left_out["without_question"] += 1
 
@@ -103,7 +101,7 @@ class _Gathering:
             self.read.alone.append(at)
         else:
             self.read.left_out[why] += 1
-        who = first_of(row, LOG_NAMES.users)
+        who = None if value_at(row, "metadata.trace_id") else first_of(row, LOG_NAMES.users)
         correction = first_of(row, self._corrections)
         self.say(name, str(who or ""), first_of(row, self._feedback), correction)
         self._evaluations(name, objects_in(value_at(row, "metadata.evaluations")))
@@ -129,7 +127,7 @@ class _Gathering:
         self.say(str(name), str(row.get("annotator") or ""), score, row.get("rationale"))
         return True
 
-    def _evaluations(self, name: str, listed: list[dict[str, Any]]) -> None:
+    def _evaluations(self, name: str, listed: Sequence[Mapping[str, Any]]) -> None:
         for told in listed:
             if _OF_PEOPLE.search(str(told.get("name"))):
                 score = told.get("score")
@@ -166,18 +164,26 @@ class _Gathering:
             return None
         return (value - low) / (high - low)
 
-    def verdict_files(self) -> None:
-        """Take what people said in files of other tools' verdicts."""
-        for path in self.verdicts:
-            try:
-                labels = [*read_rows(path, Label)]
-            except DataError:  # verdicts of evaluators alone, or of nobody knows which answer
-                continue
-            for label in labels:
-                name = label.question_id
-                if name not in self.first:
-                    name = str((label.metadata or {}).get("trace_id") or name)
-                self.say(name, label.annotator or "", label.score, label.rationale)
+    def verdicts(self, path: Path) -> None:
+        """Take what users said in a file of another tool: scores named after feedback, thumbs or ratings.
+
+        What annotators said of a metric is no feedback of users, and left to `ragstone agree`.
+        """
+        if ending_of(path) not in READERS:
+            return
+        try:
+            first = next((raw for _, raw in reader_of(path)(path) if isinstance(raw, dict)), None)
+            if first is None or not is_of_tool(first):
+                return
+            labels = [label for label in read_rows(path, Label) if label.metric in _SAID]
+        except DataError:  # verdicts of evaluators alone
+            return
+        for label in labels:
+            names = (label.question_id, str((label.metadata or {}).get("trace_id")))
+            name = next((name for name in names if name in self.first), names[0])
+            if label.annotator:  # the answer that was read from the trace may carry one of these thumbs too
+                self.given.pop(_Person(name, ""), None)
+            self.say(name, label.annotator or "", label.score, label.rationale)
 
     def placed(self) -> FeedbackRead:
         """Return what was read, what people said with the row that it is of."""
@@ -207,8 +213,9 @@ def read_feedback(source: Source, columns: Columns, settings: Settings, limit: i
             read.problems += [f"{path or 'row'}: {raw}"] if len(read.problems) < SHOWN else []
             continue
         names.update(dict.fromkeys(map(str, raw)) if len(names) < 200 else {})
-        gathering.add(at, raw, path)
-    gathering.verdict_files()
+        gathering.add(at, raw)
+    for file in () if source and isinstance(source[0], Mapping) else log_files(source):  # type: ignore[arg-type]
+        gathering.verdicts(file)
     if not read.n_rows:
         raise DataError("the log has no rows. Check that it is the right file.")
     if read.malformed == read.n_rows:
@@ -241,8 +248,8 @@ def _checked(read: FeedbackRead) -> FeedbackRead:
         return read
     if read.unknown:
         raise DataError(
-            f"no feedback here ({plural(read.unknown, 'row')}) is for an exchange of this log. Give the log that "
-            "it belongs to."
+            f"no feedback here ({plural(read.unknown, 'row')}) is for an exchange of this log. Give the log "
+            "that it belongs to."
         )
     if read.unread or read.too_long:
         raise DataError(

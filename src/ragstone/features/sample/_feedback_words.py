@@ -52,7 +52,9 @@ def feedback_losses(summary: FeedbackSummary) -> list[str]:
     }
     lines = [f"Left out: {', '.join(sorted(left_out))}."] if left_out else []
     if summary.unknown:
-        lines.append(f"Left out: {plural(summary.unknown, 'row')} of feedback on exchanges that the log lacks.")
+        lines.append(
+            f"Left out: {plural(summary.unknown, 'row')} of feedback on exchanges that the log lacks."
+        )
     if summary.replaced:
         lines.append(f"Replaced by later feedback on the same exchange: {plural(summary.replaced, 'row')}.")
     if summary.unread:

@@ -46,8 +46,8 @@ SHARE_NEEDS = {
 }
 THUMBS = Sentence[FeedbackSummary](
     code="feedback-thumbs",
-    text="Users liked {up} and disliked or corrected {down} of {exchanges} ({share}). They decide themselves "
-    "on which they give feedback, so this is not a rate of right answers.",
+    text="Users liked {up} and disliked or corrected {down} of {exchanges} ({share}). They decide "
+    "themselves on which they give feedback, so this is not a rate of right answers.",
     when="an exchange that can be labelled has a thumb up or down, or a correction",
     holds=lambda summary: summary.n_up + summary.n_down > 0,
     needs={
@@ -74,7 +74,7 @@ UNCHECKED = Sentence[FeedbackSummary](
 )
 RIGHT = Sentence[FeedbackSummary](
     code="feedback-right",
-    text="{share} of {exchanges} have a right answer ({range}), by {labels} weighted by the chances of the draw.",
+    text="{share} of {exchanges} have a right answer ({range}), by {labels} weighted by the draw's chances.",
     when="every group of exchanges that the queue was drawn from has a label by people",
     holds=lambda summary: _right(summary) is not None,
     needs=SHARE_NEEDS | {"exchanges": "exchanges that the queue was drawn from"},
@@ -129,7 +129,7 @@ ANSWERED = Sentence[CorrectedAnswers](
     code="feedback-answered",
     text="{system} in {run} answers {right} of {questions} right, by {judge}. A person has checked {checked} "
     "of these corrections.",
-    when="the run has its questions, some of them corrected ones, and its judge of correctness scored answers",
+    when="the run has its questions, some of them corrected, and its judge of correctness scored answers",
     holds=lambda answered: answered.n > 0 and answered.n_checked is not None,
     needs=ANSWERED_NEEDS | {"checked": "corrections that a person has accepted or edited in a review"},
     fills=_answered,

@@ -126,7 +126,7 @@ def sample(
     from ragstone.kernel.records import Answer, Question
     from ragstone.kernel.tables import check_output, keep_sources, write_rows
 
-    read = {
+    read: dict[str, Any] = {
         "question": question,
         "answer": answer,
         "quality": quality,
@@ -201,7 +201,7 @@ def _sample_feedback(
     from ragstone.kernel.records import Answer, Label, Question
     from ragstone.kernel.tables import check_output, keep_sources, read_rows
 
-    files = {
+    files: dict[type, Path] = {
         Question: output,
         Answer: answers_beside(output),
         Label: output.with_name(f"thumbs{output.suffix}"),
@@ -232,13 +232,15 @@ def _write_feedback(sampled: "FeedbackSample", files: dict[type, Path], *, force
     """Write the rows that there are, and say what to do with them."""
     from ragstone.kernel.tables import write_rows
 
-    rows = (sampled.questions, sampled.answers, sampled.thumbs, sampled.queue)
+    rows: list[Sequence[Any]] = [sampled.questions, sampled.answers, sampled.thumbs, sampled.queue]
     for (kind, file), some in zip(files.items(), rows, strict=True):
         if some:
             write_rows(file, some, kind, force=force)
     questions, answers, thumbs, queue = files.values()
     if sampled.questions:
-        say(f"{plural(len(sampled.questions), 'question')} in {questions}. Check them in the workbench first.")
+        say(
+            f"{plural(len(sampled.questions), 'question')} in {questions}. Check them in the workbench first."
+        )
     say(f"{plural(len(sampled.answers), 'answer')} in {answers}.")
     if sampled.thumbs:
         say(f"{plural(len(sampled.thumbs), 'thumb')} in {thumbs}, as labels for `ragstone agree`.")

@@ -129,8 +129,8 @@ def sample_feedback(
 
     log: a file, a folder, several of them, or rows; of the assistant, of other applications, or traces.
     A correction becomes a question with the user's words as its reference, which nobody has checked; the last
-    one of a question counts. A thumb becomes a label by `user` (`user 2`, ... of others on the same exchange).
-    count: answers of the queue: a fifth with a thumb down, a tenth with a thumb up, the rest without any.
+    one of a question counts. A thumb becomes a label by `user` (`user 2`, ... on the same exchange).
+    count: answers of the queue: a fifth with a thumb down, a tenth with one up, the rest without any.
 
     labels: those of a queue of before; the summary says what share of the answers is right. runs: folders of
     runs that asked the corrected questions; the summary says how many they answer right. question, answer,
@@ -352,7 +352,7 @@ def _answered(folder: Path, corrected: set[str]) -> list[CorrectedAnswers]:
             rows.append(
                 CorrectedAnswers(
                     run=folder.name,
-                        system=metric.system,
+                    system=metric.system,
                     judge=metric.judge,
                     n_questions=len(asked),
                     n=len(scored),

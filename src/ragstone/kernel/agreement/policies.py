@@ -110,12 +110,12 @@ def without_voluntary(labels: Iterable[Label]) -> list[Label]:
 
 
 def voluntary_note(labels: Iterable[Label]) -> list[str]:
-    """Return a note where some of the labels were given to answers that their annotators chose; else nothing."""
+    """Return a note where some of the labels are of answers that their annotators chose; else nothing."""
     rows = list(labels)
     n = len(rows) - len(without_voluntary(rows))
     if not n:
         return []
     return [
-        f"{n:,} of the {len(rows):,} labels {'is' if n == 1 else 'are'} for answers on which users decided "
-        "themselves to give feedback: agreement is for such answers, and no mean is corrected by these labels."
+        f"{n:,} of the {len(rows):,} labels {'is' if n == 1 else 'are'} of answers on which users decided "
+        "themselves to give feedback: agreement is for such answers, and these labels correct no mean."
     ]

@@ -98,8 +98,8 @@ def sequential_agreement(
         raise DataError(f"no {'judgements' if labels else 'labels'} to compare: is this the right file?")
     if len(without_voluntary(labels)) < len(labels):
         raise DataError(
-            "some labels are users' thumbs, on answers that these users chose: no interval holds at every look "
-            "at them. Give labels of answers drawn by `ragstone label` or `ragstone sample --feedback`."
+            "some labels are users' thumbs, on answers that these users chose, so no interval holds at every "
+            "look. Give labels of answers drawn by `ragstone label` or `ragstone sample --feedback`."
         )
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     order = {id(label): at for at, label in enumerate(labels)}

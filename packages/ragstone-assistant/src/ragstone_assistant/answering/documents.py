@@ -37,9 +37,10 @@ def documents_tool(
 
     tags: those that documents can be restricted to; each is an argument, as far as it is no argument already.
     examples: questions that need it, for the planner by words.
-    A restriction that finds nothing is dropped, see `restricted`; the reply says so. loosen: of those that the
-    user has made himself, the tags that may be dropped, in this order; the others hold. Where the question is put in another language than the user's, his own
-    words are searched for too, and both lists are taken in turns.
+    A restriction that finds nothing is dropped, see `restricted`; the reply says so. loosen: of those that
+    the user has made himself, the tags that may be dropped, in this order; the others hold. Where the
+    question is put in another language than the user's, his own words are searched for too, and both lists
+    are taken in turns.
     """
 
     async def call(arguments: msgspec.Struct, situation: Situation) -> Observation:

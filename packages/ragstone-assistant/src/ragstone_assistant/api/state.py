@@ -111,8 +111,8 @@ class Clocks:
 class ChatState:
     """One for each app, and only read. k: passages for a question. in_flight: exchanges that are being
     answered; busy: their conversations. feedback: exchange -> what was said of it, in order, so that nobody
-    fills the disk with thumbs; it is forgotten at a restart. checking: held by the one upload that is read, lest others that
-    wait for it take all memory.
+    fills the disk with thumbs; it is forgotten at a restart. checking: held by the one upload that is read,
+    lest others that wait for it take all memory.
     """
 
     def __init__(
