@@ -55,6 +55,7 @@ def test_the_chances_of_a_draw_are_its_counts(sizes, n, seed):
         assert len(own) == count.drawn
         assert all(abs(one.inclusion * count.n_exchanges - count.drawn) < 1e-6 for one in own)
         assert len({one.group for one in own}) <= 1
+        assert n < 3 or bool(own) == bool(count.n_exchanges)  # no group is without a label
 
 
 def test_a_queue_does_not_say_which_thumb_an_answer_has():

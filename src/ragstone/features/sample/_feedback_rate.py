@@ -56,7 +56,8 @@ def draw_exchanges(
     """
     rng = np.random.default_rng(seed)
     sizes = {name: len(groups[name]) for name in THUMBS}
-    wanted = {name: min(sizes[name], round(share * n)) for name, share in SHARES.items()}
+    least = 1 if n >= len(THUMBS) else 0  # of each group: without a label of one there is no rate
+    wanted = {name: min(sizes[name], max(least, round(share * n))) for name, share in SHARES.items()}
     wanted["none"] = min(sizes["none"], n - sum(wanted.values()))
     for name in SHARES:
         wanted[name] += max(0, min(sizes[name] - wanted[name], n - sum(wanted.values())))
