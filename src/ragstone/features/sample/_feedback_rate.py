@@ -193,7 +193,7 @@ def _size(label: Label, name: str) -> int:
         size = 0
     if size < 1:
         raise DataError(
-            f"exchange {label.question_id!r}: {name} {value!r} is no number of exchanges. Leave the column "
+            f"exchange {label.question_id!r}: {name} {value!r} is not a number of exchanges. Leave the column "
             "as it was written."
         )
     return size
