@@ -3,14 +3,15 @@
 import msgspec
 import pytest
 
+from ragstone.features.sample._feedback_answered import CorrectedAnswers
 from ragstone.features.sample._feedback_rate import FeedbackRate, FeedbackShare
-from ragstone.features.sample._feedback_words import (
+from ragstone.features.sample.feedback import KEPT, FeedbackSummary
+from ragstone.features.sample.feedback_words import (
     feedback_lines,
     feedback_losses,
     keep_summary,
     kept_lines,
 )
-from ragstone.features.sample.feedback import KEPT, CorrectedAnswers, FeedbackSummary
 
 NOTHING = FeedbackSummary(
     n_rows=5,

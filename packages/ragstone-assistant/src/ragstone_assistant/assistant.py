@@ -119,8 +119,14 @@ async def open_assistant(
             }
 
         know = await asyncio.to_thread(_reader_of, tags, domain)
+        reply = respond_with(agent, know, [tag.key for tag in tags], today)
+
+        async def respond(asked: Asked, emit: Emit) -> Said:
+            filters = {**section.filters, **asked.filters}  # a conversation's own values go before
+            return await reply(msgspec.structs.replace(asked, filters=filters), emit)
+
         yield Assistant(
-            respond=_filtered(respond_with(agent, know, [tag.key for tag in tags], today), section.filters),
+            respond=respond,
             answer=_answer_from(search, answering, section, tags),
             health=health,
             knowledge=knowledge,
@@ -239,15 +245,6 @@ def _agent(
         time_limit_s=section.time_limit_s,
         model=model.name if model else "",
     )
-
-
-def _filtered(respond: Respond, filters: Mapping[str, str]) -> Respond:
-    """Return what replies with the filters of the settings, where a conversation has no other values."""
-
-    async def reply(asked: Asked, emit: Emit) -> Said:
-        return await respond(msgspec.structs.replace(asked, filters={**filters, **asked.filters}), emit)
-
-    return reply if filters else respond
 
 
 def _answer_from(

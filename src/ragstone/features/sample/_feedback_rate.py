@@ -193,8 +193,8 @@ def _size(label: Label, name: str) -> int:
         size = 0
     if size < 1:
         raise DataError(
-            f"exchange {label.question_id!r}: {name} {value!r} is not a number of exchanges. Leave the column "
-            "as it was written."
+            f"exchange {label.question_id!r}: {name} {value!r} is not a number of exchanges. Leave the "
+            "column as it was written."
         )
     return size
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +39,11 @@ class GivenFeedback(msgspec.Struct, frozen=True):
     def is_down(self) -> bool:
         """Whether the person was not content: a low score, or another answer in place of this one."""
         return self.correction is not None if self.score is None else self.score < 0.5
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the person was content: a high score."""
+        return self.score is not None and self.score > 0.5
 
 
 class FeedbackRead(msgspec.Struct, kw_only=True):
@@ -206,11 +211,15 @@ def read_feedback(source: Source, columns: Columns, settings: Settings, limit: i
     gathering = _Gathering(columns, settings.monitor.feedback_scale)
     read = gathering.read
     names: dict[str, None] = {}
-    for at, path, raw in _rows(source, limit):
+    for at, (line, raw) in enumerate(islice(rows_of(source), limit)):
         read.n_rows += 1
         if isinstance(raw, str):
             read.malformed += 1
-            read.problems += [f"{path or 'row'}: {raw}"] if len(read.problems) < SHOWN else []
+            read.problems += (
+                [f"{f'{line.path}:{line.line}' if line else f'row {at + 1}'}: {raw}"]
+                if len(read.problems) < SHOWN
+                else []
+            )
             continue
         names.update(dict.fromkeys(map(str, raw)) if len(names) < 200 else {})
         gathering.add(at, raw)
@@ -227,20 +236,11 @@ def read_feedback(source: Source, columns: Columns, settings: Settings, limit: i
         )
     if not read.names:
         raise nothing_asked("Name its column with --question.", list(names)[:40])
-    _check_columns(columns, names)
-    return _checked(gathering.placed())
-
-
-def _rows(source: Source, limit: int | None) -> Iterator[tuple[int, Path | None, Mapping[str, Any] | str]]:
-    for at, (line, raw) in enumerate(islice(rows_of(source), limit)):
-        yield at, line.path if line else None, raw
-
-
-def _check_columns(columns: Columns, names: Mapping[str, None]) -> None:
     for column in (columns.quality, columns.reference):
         if column is not None and column.partition(".")[0] not in names and column not in names:
             there = ", ".join(list(names)[:40])
             raise DataError(f"the log has no column {column!r}. Its columns: {there}.")
+    return _checked(gathering.placed())
 
 
 def _checked(read: FeedbackRead) -> FeedbackRead:

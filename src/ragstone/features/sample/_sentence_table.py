@@ -2,15 +2,12 @@
 
 from collections.abc import Callable
 
+from ragstone.features.sample._feedback_answered import CorrectedAnswers
 from ragstone.features.sample._feedback_rate import FeedbackShare
-from ragstone.features.sample.feedback import CorrectedAnswers, FeedbackSummary
+from ragstone.features.sample.feedback import FeedbackSummary
 from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
-
-
-def _range(share: FeedbackShare) -> str:
-    return f"{percent(share.low).removesuffix(' %')} to {percent(share.high)}"
 
 
 def _of_share(share_of: Callable[[FeedbackSummary], FeedbackShare | None]) -> Callable[..., dict[str, str]]:
@@ -19,7 +16,7 @@ def _of_share(share_of: Callable[[FeedbackSummary], FeedbackShare | None]) -> Ca
         assert share is not None, "the condition says so"
         return {
             "share": percent(share.value),
-            "range": _range(share),
+            "range": f"{percent(share.low).removesuffix(' %')} to {percent(share.high)}",
             "labels": plural(share.n, "label"),
             "exchanges": plural(summary.rate.n_exchanges if summary.rate else 0, "exchange"),
         }
