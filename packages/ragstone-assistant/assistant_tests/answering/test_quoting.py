@@ -13,8 +13,8 @@ from ragstone_assistant.conversation import Said
 from ragstone_assistant.languages import SPOKEN, phrase
 
 
-def quoted(question: str, *, passages=MAIZE, lang: str = "en", embed=embed_words) -> Said:
-    heard, means = Heard(), replace(answering(lambda *_: None), stream=None, embed=embed)
+def quoted(question: str, *, passages=MAIZE, lang: str = "en", embed=embed_words, **means_of) -> Said:
+    heard, means = Heard(), replace(answering(lambda *_: None), stream=None, embed=embed, **means_of)
     said = asyncio.run(answer_from(question, passages, lang, means, heard))
     assert heard.text == said.text
     assert (said.model, said.usage.calls) == ("", 0)
@@ -137,3 +137,15 @@ def test_the_line_before_quotes_names_each_of_their_languages() -> None:
 def test_a_refusal_is_in_each_of_the_languages() -> None:
     texts = {quoted("Who is the mayor of London?", passages=MAIZE[:1], lang=lang).text for lang in SPOKEN}
     assert len(texts) == len(SPOKEN)
+
+
+def test_for_an_audience_a_refusal_has_other_words_and_a_quote_the_same() -> None:
+    to = {"refusals": {"en": "I did not find this. Ask your agent."}}
+    assert quoted("When should I sow maize?", **to).text == quoted("When should I sow maize?").text
+    asked = "Who is the mayor of London?"
+    assert quoted(asked, **to).text.startswith(
+        "I did not find this. Ask your agent. The nearest that I found:"
+    )
+    assert quoted(asked, lang="es", **to).text == quoted(asked, lang="es").text
+    careful = "How much glyphosate do I spray on the mayor?"
+    assert quoted(careful, **to).text.startswith(FARM.sensitive.refusal("en"))
