@@ -232,3 +232,43 @@ def test_a_judge_of_ones_own_is_looked_for_in_the_settings(judged, tmp_path):
         ragstone.blame(folder)
     (tmp_path / "ragstone.toml").write_text('[judge]\njudges = ["mine.toml"]\n')
     assert ragstone.blame(folder).systems[0].n_lost == 3
+
+
+def sourced(*contexts):
+    """Two answers with these sources, one to each, to questions that name the documents maize and tea."""
+    names = ("maize", "tea")
+    return [
+        {
+            "question_id": name,
+            "question": "When?",
+            "answer": "In June.",
+            "reference": "in March",
+            "document_ids": [name],
+            "contexts": [context],
+        }
+        for name, context in zip(names, contexts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ([{"id": "tea", "text": "Sow."}, {"id": "maize", "text": "Reap."}], "not retrieved"),
+        ([{"id": "tea#1", "text": "Sow."}, {"id": "maize#2", "text": "Reap."}], "cannot tell"),
+        ([{"id": "tea", "text": "Sow."}, {"text": "Reap."}], "cannot tell"),
+    ],
+    ids=["documents", "chunks", "not all"],
+)
+def test_sources_that_an_application_names_by_id_are_documents_only_where_all_are(judged, sources, expected):
+    folder = judged(sourced(*sources), "match")
+    ragstone.blame(folder)
+    assert causes(folder)["maize"] == expected
+
+
+def test_ids_that_are_numbers_are_left_alone_for_chunks_have_such_too(judged):
+    rows = sourced({"id": "2", "text": "Sow."}, {"id": "1", "text": "Reap."})
+    for row, name in zip(rows, "12", strict=True):
+        row["document_ids"] = [name]
+    folder = judged(rows, "match")
+    ragstone.blame(folder)
+    assert causes(folder)["maize"] == "cannot tell"

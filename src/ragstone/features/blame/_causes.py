@@ -33,7 +33,8 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     it; None where nobody can tell. gold: the answer of the same model with the relevant passages in hand,
     None where it was not asked. reference: whether these passages support the reference. memory: what the
     model says without any context; same: whether that is what `observed` says. second: whose the second
-    opinion is. steps: what an agent did, None where the answer carries no steps.
+    opinion is. steps: what an agent did, None where the answer carries no steps. stale: why the evidence no
+    longer holds; unclear: why that cannot be told; each empty where it is not so.
     """
 
     point: CountedPoint
@@ -48,6 +49,7 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     second: str = ""
     steps: AgentSteps | None = None
     stale: str = ""
+    unclear: str = ""
 
     @property
     def brought(self) -> bool | None:
@@ -72,12 +74,12 @@ def find_cause(facts: PointFacts, system: str) -> Caused:
     """Return the cause of a point: the first of these that the facts show.
 
     An unanswerable question was answered; its evidence is stale; the reference is doubtful; the judge is; an
-    agent's steps explain it; the retriever brought nothing of use; the model refused; it did not use what it
+    agent's steps explain it; nobody can tell whether the documents still hold the answer; the retriever brought nothing of use; the model refused; it did not use what it
     had, or went beyond it. That the reference goes before the judge matters where people give a point that a
     judge takes away because it compares with a wrong reference: then judge and people disagree, and the
     dataset is the reason.
     """
-    rules = (_unanswerable, _stale, _reference, _judge, _steps, _retrieval, _refusal)
+    rules = (_unanswerable, _stale, _reference, _judge, _steps, _unclear, _retrieval, _refusal)
     cause = next((caused for caused in (rule(facts) for rule in rules) if caused), None) or _use(facts)
     return Caused(
         question_id=facts.point.question_id,
@@ -179,6 +181,15 @@ def _steps(facts: PointFacts) -> Assigned | None:
 def _of_step(fault: StepFault) -> Assigned:
     components: dict[Cause, Component] = {"tool failed": "tools", "expected steps doubtful": "dataset"}
     return Assigned(fault.cause, components.get(fault.cause, "model + prompt"), fault.because)
+
+
+def _unclear(facts: PointFacts) -> Assigned | None:
+    """Return that nobody can tell, unless the right passages gave the answer, or the contexts held it."""
+    gold = _in_hand(facts)
+    if not facts.point.lost or not facts.unclear or facts.brought or (gold is not None and gold.right):
+        return None
+    reason = f"{facts.unclear} Whether the documents still hold the answer is unknown."
+    return Assigned("cannot tell", "cannot tell", reason)
 
 
 def _retrieval(facts: PointFacts) -> Assigned | None:

@@ -197,6 +197,7 @@ class BlameCoordinator:
             second=second,
             steps=steps,
             stale=self.plan.stale.get(answer.question_id, ""),
+            unclear=self.plan.unclear.get(answer.question_id, ""),
         )
 
     def _lacking(self, answer: Answer, supported: bool | None) -> str | None:
