@@ -59,8 +59,8 @@ class Conversation:
 
         at: its place among the steps. The last message before it that has a word of one call and not of the
         other decides: by the values of the calls, and if no message has any of these, by the tables of
-        results that the values are in. If all that was called was expected too, the user must have named nothing of
-        what is missing.
+        results that the values are in. If all that was called was expected too, the user must have named
+        nothing of what is missing.
         """
         for describe in (lambda value: {*_words(value)}, self._described):
             wanted, made = _differing(call.arguments or {}, step.arguments, describe)
