@@ -31,6 +31,7 @@ from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.document.numbers import with_ends
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.citation_marks import cited_statements
+from ragstone.kernel.judging.lexical import SENTENCE, no_refusal
 from ragstone.kernel.judging.steps import unused_in
 from ragstone.kernel.records import Answer, Context, Judgement, Step, Verdict
 from ragstone.kernel.statistics import (
@@ -51,6 +52,16 @@ ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
 REFUSALS = Path(__file__).parent / "refusals.toml"
 SEEN = Path(__file__).parent / "refusals_seen.toml"
+LATER = Path(__file__).parent / "refusals_later.toml"
+ORDINARY = (
+    "xquad",
+    "squad2",
+    "clapnq",
+    "cranfield",
+    "agxqa",
+    "bankfaq",
+)  # the last two: no word is due to them
+FEWEST_LETTERS = 25  # of a sentence
 Flags = npt.NDArray[np.bool_]
 TEN = ("en", "de", "es", "ru", "tr", "vi", "ar", "hi", "th", "zh")
 FIVE = TEN[:5]  # of which answers are judged to fit the model's threshold
@@ -223,6 +234,18 @@ def answered(asked: Asked) -> None:
         print(f"  answered@token below {cut:g} on the {len(open_rows)} in which it finds none: ", end="")
         print(f1_text(likely[open_rows] < cut, refused[open_rows]))
         print(f"  no_refusal, then answered@token below {cut:g}: {f1_text(likely < cut, refused)}")
+    later = refusals_of(LATER, questions, range(8), TEN)
+    found = int(np.sum(scores(judged(Asked(None, asked.settings), "no_refusal", later)) == 0))
+    print(f"  no_refusal finds {found} of the {len(later)} refusals of {LATER.name}")
+    for pack in ORDINARY:
+        said = [
+            sentence for row in load(f"{pack}/documents.jsonl") for sentence in SENTENCE.split(row["text"])
+        ]
+        said = [sentence for sentence in said if len(sentence) > FEWEST_LETTERS]
+        alarms = sum(no_refusal(sentence) == 0 for sentence in said)
+        print(
+            f"  and takes {alarms} of {len(said):,} sentences of {pack} for refusals ({alarms / len(said):.2%})"
+        )
     gold = [
         Answer(question_id=row["id"], question=row["question"], answer=row["reference_answer"])
         for row in questions + [row for row in load("squad2/questions.jsonl") if row["answerable"]]

@@ -1,11 +1,15 @@
+from importlib.resources import files
+
 import pytest
 
+import ragstone
 from ragstone.kernel.config import read_library
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge
-from ragstone.kernel.judging.lexical import no_refusal
+from ragstone.kernel.judging.lexical import SENTENCE, no_refusal
 from ragstone.kernel.records import Answer
 
 LISTED = read_library("ragstone.kernel.judging", "words/refusals.toml")
+DOCUMENTS = files("ragstone") / "features" / "new" / "starter_files" / "documents.jsonl"
 TEN = {"ar", "de", "en", "es", "hi", "ru", "th", "tr", "vi", "zh"}
 
 
@@ -36,7 +40,8 @@ def test_every_phrase_of_the_list_is_found_alone_and_in_a_sentence():
     for table in LISTED.values():
         for phrase in table["phrases"]:
             said = phrase.replace(" * ", " 7 ").replace("*", "")
-            assert no_refusal(said) == no_refusal(f"2025: {said} (7).") == 0.0, phrase
+            by = table.get("speakers", [""])[0].replace("*", "")
+            assert no_refusal(said) == no_refusal(f"2025 2026 2027: {by} {said} (7).") == 0.0, phrase
 
 
 def test_ten_languages_have_negations_near_matters_in_either_order():
@@ -57,6 +62,38 @@ def test_ten_languages_have_negations_near_matters_in_either_order():
 )
 def test_what_is_denied_in_one_sentence_says_nothing_of_the_next(answer):
     assert no_refusal(answer) == 1.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        # Sentences of the demo that were once taken for refusals.
+        "Irrigators save water by using data and feel confident that they get yields without extra water.",
+        "Check for proper operation by making sure there is not any water squirting from the regulators.",
+        "Replace the wafers on a regular basis, so if you don't have any on hand, check with your supplier.",
+        "When regulators stop functioning properly, they no longer provide the desired outlet pressure.",
+        "It is impossible to sustain a large population through agriculture given the poor soil there.",
+        "Wer die Daten der letzten Jahre nicht gesammelt hat, sollte sich jetzt etwas Zeit nehmen.",
+        "El agua llega a la parcela sin que el regador abra la compuerta, incluidos los días de fiesta.",
+        "If you are unable to visit us in person on one of the days, the form can be sent by post as well.",
+    ],
+)
+def test_an_ordinary_sentence_with_a_negation_is_no_refusal(answer):
+    assert no_refusal(answer) == 1.0
+
+
+def test_few_sentences_of_documents_are_taken_for_refusals():
+    texts = [row.text for row in ragstone.read_rows(DOCUMENTS, ragstone.Document)]
+    sentences = [sentence for text in texts for sentence in SENTENCE.split(text) if len(sentence.split()) > 3]
+    alarms = [sentence for sentence in sentences if no_refusal(sentence) == 0]
+    assert len(sentences) > 300
+    assert len(alarms) <= 0.01 * len(sentences), alarms
+
+
+def test_a_sentence_refuses_only_where_somebody_speaks_or_a_source_is_silent():
+    assert no_refusal("Nothing is known to this day of how the old bridge over the river came down.") == 1.0
+    assert no_refusal("I know nothing of how the old bridge over the river came down in that year.") == 0.0
+    assert no_refusal("The year in which the old bridge over the river came down is not mentioned.") == 0.0
 
 
 def test_a_refusal_may_come_after_a_sentence():

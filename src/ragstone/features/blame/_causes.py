@@ -2,9 +2,11 @@
 
 import msgspec
 
+from ragstone.features.blame._asked import short
+from ragstone.features.blame._departures import StepFault
 from ragstone.features.blame._passages import HeldAnswer
 from ragstone.features.blame._points import CountedPoint
-from ragstone.features.blame._steps import AgentSteps, StepFault, short
+from ragstone.features.blame._steps import AgentSteps
 from ragstone.kernel.document.numbers import percent
 from ragstone.kernel.runs.causes import Cause, Caused, Component
 
@@ -13,12 +15,14 @@ class KnownAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer, and what is known of it; each None where nobody has told.
 
     right: by the judge. refused: it states nothing. supported: by the contexts that it was made from.
+    lacking: the words that no context has, where a judge of words decided on support.
     """
 
     text: str
     right: bool | None = None
     refused: bool | None = None
     supported: bool | None = None
+    lacking: str | None = None
 
 
 class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,18 +128,19 @@ def _reference(facts: PointFacts) -> Assigned | None:
     if not facts.point.lost or facts.reference is not False:
         return None
     gold, where = _in_hand(facts), _documents(facts)
+    words = facts.answer.lacking is not None
+    lacks = "lacks words or numbers of" if words else "does not support"
     if gold is None:
         if not (facts.brought and facts.answer.supported):
             return None
-        reason = (
-            f"The answer keeps to what was retrieved, including {where}, which does not support the "
-            "reference."
-        )
+        keeps = "Most of the answer's words are in" if words else "The answer keeps to"
+        reason = f"{keeps} what was retrieved, including {where}, which {lacks} the reference."
         return Assigned("reference doubtful", "dataset", reason)
     if gold.right or (gold.supported is False and not gold.refused):
         return None
     instead = "the model finds no answer there" if gold.refused else f"they say {_quoted(gold)}"
-    reason = f"The passages of {where} do not support the reference; {instead}."
+    lack = "lack words or numbers of" if words else "do not support"
+    reason = f"The passages of {where} {lack} the reference; {instead}."
     return Assigned("reference doubtful", "dataset", reason)
 
 
@@ -174,7 +179,8 @@ def _steps(facts: PointFacts) -> Assigned | None:
 
 
 def _of_step(fault: StepFault) -> Assigned:
-    return Assigned(fault.cause, "tools" if fault.cause == "tool failed" else "model + prompt", fault.because)
+    components: dict[Cause, Component] = {"tool failed": "tools", "expected steps doubtful": "dataset"}
+    return Assigned(fault.cause, components.get(fault.cause, "model + prompt"), fault.because)
 
 
 def _unclear(facts: PointFacts) -> Assigned | None:
@@ -215,16 +221,19 @@ def _use(facts: PointFacts) -> Assigned:
     had = _had(facts) if facts.brought else _still(facts)
     passages = "the contexts" if seen is facts.answer else "what it was given"
     if seen.supported:
-        reason = f"{had}; the answer keeps to {passages} but is wrong: {_quoted(seen)}."
+        of_words = f"the answer is wrong, though most of its words are in {passages}"
+        keeps = of_words if seen.lacking is not None else f"the answer keeps to {passages} but is wrong"
+        reason = f"{had}; {keeps}: {_quoted(seen)}."
         return Assigned("retrieved but not used", "model + prompt", reason)
     if seen.supported is None:
         reason = f"{had}, but the answer is wrong: {_quoted(seen)}. It is unknown what it is based on."
         return Assigned("cannot tell", "model + prompt", reason)
-    beyond = (
-        f"{had}; the contexts do not support the answer {_quoted(seen)}"
-        if seen is facts.answer
-        else f"{had} and goes beyond {passages}: {_quoted(seen)}"
-    )
+    if seen.lacking:
+        beyond = f"{had}; the answer {_quoted(seen)} has words that are not in {passages} ({seen.lacking})"
+    elif seen is facts.answer:
+        beyond = f"{had}; the contexts do not support the answer {_quoted(seen)}"
+    else:
+        beyond = f"{had} and goes beyond {passages}: {_quoted(seen)}"
     if facts.same is None:
         reason = f"{beyond}. Whether it is from memory or invented was not tested."
         return Assigned("cannot tell", "model + prompt", reason)

@@ -432,3 +432,8 @@ def _check_second(second: Judge, asks: str, judge: Judge, lead: MetricSummary) -
 def may_ask(plan: BlamePlan, judge: Judge) -> bool:
     """Return whether a judge can be asked: without a model to answer again, only those that need none are."""
     return bool(plan.model or plan.reader) or not judge.needs_model
+
+
+def reads_reference(judge: Judge) -> bool:
+    """Return whether a judge compares with a reference; a function may take all references."""
+    return not {"reference", "references"}.isdisjoint(judge.inputs)

@@ -47,7 +47,10 @@ WHAT = {
     "judge": "judge and second opinion disagree",
     "cannot tell": "the evidence does not decide",
 }
-OF_AGENTS = {"model + prompt": "what was needed was available but not called for, or the answer is wrong"}
+OF_AGENTS = {
+    "dataset": "the reference, the documents that the question names, or the expected steps",
+    "model + prompt": "what was needed was available but not called for, or the answer is wrong",
+}
 LEAD = (
     "A point is a question. It is lost if the judge scores the answer below the middle of its scale. Each "
     "lost point is assigned to one component, by what the model answers when given the right documents and "

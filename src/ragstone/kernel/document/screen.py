@@ -237,6 +237,8 @@ def _found(document: ReportDocument) -> Iterator[Paragraph]:
         for finding in block.findings if isinstance(block, Findings) else ():
             if finding.figures and not any(figure.interval for figure in finding.figures):
                 continue
+            if not finding.figures and not finding.instead:  # advice: a terminal has it under "Next"
+                continue
             figures = "; ".join(
                 f"{each.label}: {each.value}{f' ({each.interval})' * bool(each.interval)}, {each.rests_on}"
                 for each in finding.figures

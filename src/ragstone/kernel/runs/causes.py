@@ -63,6 +63,8 @@ Cause = Literal[
     "judge doubtful",
     "wrong tool",
     "wrong arguments",
+    "wrong order",
+    "expected steps doubtful",
     "tool failed",
     "right result ignored",
     "cannot tell",
