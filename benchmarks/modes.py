@@ -524,9 +524,8 @@ def by_model(n: int) -> None:
         signs.add(draw, held["signs"], seed)
     for tally in (every, alone, signs):
         tally.show()
-    print(
-        f"    calls a run with modes, the same ones once: {sum(calls) / n:,.0f}; {time.perf_counter() - start:.0f} s"
-    )
+    took = f"{time.perf_counter() - start:.0f} s"
+    print(f"    calls a run with modes, the same ones once: {sum(calls) / n:,.0f}; {took}")
 
 
 def main() -> None:
