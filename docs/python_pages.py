@@ -194,6 +194,8 @@ SHARED = {
     "question_digest.question_id": "counts where there is no text",
     "read_corpus.sources": "as of `ingest`",
     "remember_sources.question": "a question with evidence",
+    "sample_feedback.count": "answers of the queue",
+    "sample_feedback.keep_personal_data": "mask nothing",
     "sample_log.count": "how many questions",
     "sample_log.keep_personal_data": "mask nothing",
     "store_spans.body": "of the request",
