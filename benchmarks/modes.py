@@ -15,15 +15,16 @@ of seven are planted, each in 3 to 15 % of the answers:
 - a kind of question: the questions with one word or one beginning, wrong in no way that can be seen.
 
 Draws are those of seeds from 7000 on, which nothing was developed on: how a model's modes are confirmed was
-chosen on seeds 3000 to 4100, how signs are on seeds below 1100. With a model the command is run as it is by
-users, against an endpoint on this machine (see Reader); what it names by signs is counted apart.
+chosen on seeds 3000 to 4100, how signs are on seeds below 1100. With a model the code of the command runs as
+it does for users, on the files of a run, with a model that is a function (see Reader) in place of a
+connection; what it names by signs is counted apart.
 
 The judge that calls answers wrong errs: it calls 90 % of the planted ones wrong and 6 % of the others. A mode
 is found where one named mode holds at least half of the planted answers, and at least half of the wrong
 answers that it holds are planted ones. A clean run has the same answers, with 15 % called wrong by chance.
 """
 
-import json
+import asyncio
 import random
 import re
 import sys
@@ -31,23 +32,27 @@ import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
-from tests.support.fake_openai import FakeOpenAI, serving
 from tests.support.judged_runs import write_run
-from tests.support.scripts import Body, fenced, prompt_of
+from tests.support.scripts import fenced
 
 import ragstone
+from ragstone.features.modes import finding
 from ragstone.features.modes._counting import ModeRows, draw_rows, queue_name, with_counts
+from ragstone.features.modes._plan import ModesPlan, plan_modes
 from ragstone.features.modes.proposing import propose_signs
-from ragstone.kernel.judging import summarise
+from ragstone.kernel.engine.session import Session
+from ragstone.kernel.judging import Judge, summarise
 from ragstone.kernel.judging.signs import SignsJudge
+from ragstone.kernel.llm import Prompt
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Label
-from ragstone.kernel.runs.modes import Mode, read_mode_rows
+from ragstone.kernel.runs.modes import Mode
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.statistics.intervals import wilson_interval
 
@@ -285,7 +290,7 @@ def counted(draw: Draw, mode: Planted, named: set[str], seed: int) -> Mode:
 
 
 class Reader:
-    """An endpoint that reads rows and errs: it misses a mistake, names another one, or invents a quote.
+    """A model that reads rows and errs: it misses a mistake, names another one, or invents a quote.
 
     Of a wrong answer that was planted it names the mode in 80 % of cases, another mistake in 10 %, none in
     10 %; of one that was not, something of three things that mean nothing. 15 % of its quotes are invented.
@@ -301,29 +306,45 @@ class Reader:
             if row.question_id in mode.ids
         }
         self.seed = seed
+        self.asked: set[tuple[str, ...]] = set()
 
     def chance(self, *about: object) -> float:
         return random.Random(f"{self.seed} {about}").random()
 
-    def __call__(self, body: Body) -> str:
-        prompt = prompt_of(body)
-        reply: dict[str, object] = {"nonce": re.findall(r'The code is "(\w+)"', prompt)[-1]}
+    def reply(self, prompt: str) -> dict[str, object]:
+        """Return the reply to a call that shows rows, or remarks on them."""
         if "You read answers" in prompt:
             texts = [(n, fenced(f"row_{n}", prompt)) for n in range(1, 6)]
             rows = (self.remark(n, text) for n, text in texts if text)
-            return json.dumps(reply | {"rows": [row for row in rows if row]})
-        if "Group those" in prompt:
-            groups: dict[str, list[int]] = {}
-            for number, what in re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.MULTILINE):
-                groups.setdefault(what, []).append(int(number))
-            most = sorted(groups, key=lambda what: -len(groups[what]))[:8]
-            named = [{"name": what, "statement": f"It is: {what}.", "notes": groups[what]} for what in most]
-            return json.dumps(reply | {"groups": named})
-        what, question = re.findall(r"It is: (.+)\.", prompt)[0], fenced("question", prompt)
-        has_it = self.of.get(question) == what
-        rate = 0.2 if what in NOTHING else 0.9 if has_it else 0.05
-        verdict = self.chance("asked", what, question, fenced("answer", prompt)) < rate
-        return json.dumps(reply | {"reason": "as read", "verdict": verdict})
+            return {"rows": [row for row in rows if row]}
+        groups: dict[str, list[int]] = {}
+        for number, what in re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.MULTILINE):
+            groups.setdefault(what, []).append(int(number))
+        most = sorted(groups, key=lambda what: -len(groups[what]))[:8]
+        named = [{"name": what, "statement": f"It is: {what}.", "notes": groups[what]} for what in most]
+        return {"groups": named}
+
+    def judgement(self, judge: Judge, row: Answer) -> Judgement:
+        """Return the verdict on a row: of signs as they are, of a statement with the errors of the model."""
+        if isinstance(judge, SignsJudge):
+            score = float(judge.score(row) >= judge.threshold)
+        else:
+            statement = judge.own_texts["statement"]
+            what = statement.removeprefix("It is: ").removesuffix(".")
+            rate = 0.2 if what in NOTHING else 0.9 if self.of.get(row.question) == what else 0.05
+            self.asked.add((statement, row.question_id))
+            score = float(self.chance("asked", what, row.question, row.answer) < rate)
+        return Judgement(
+            question_id=row.question_id,
+            system=row.system,
+            judge=judge.name,
+            metric=judge.name,
+            status="scored",
+            score=score,
+            scale=(0, 1),
+            model=NO_MODEL,
+            prompt_version=1,
+        )
 
     def remark(self, number: int, text: str) -> dict[str, object] | None:
         question = next(iter(re.findall(r"^question: (.*)$", text, re.MULTILINE)), "")
@@ -338,9 +359,8 @@ class Reader:
         return {"row": number, "what": what, "quote": quote} if what else None
 
 
-def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> dict[str, list[set[str]]]:
-    """Return the rows of each mode that the command names with a model, by the kind of its judge."""
-    fake.script = Reader(draw, seed)
+def read_by_model(draw: Draw, seed: int) -> tuple[dict[str, list[set[str]]], int]:
+    """Return the rows of each mode that is named with a model, by the kind of its judge; and its calls."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run = folder / "run"
@@ -375,13 +395,50 @@ def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> dict[str, list[set
                 )
             )
         )
-        settings = fake.settings(root=folder)
-        summary = ragstone.modes(run, model=fake.model, settings=settings)
-        rows = read_mode_rows(run)
+        (folder / "ragstone.toml").write_text("")
+        settings = ragstone.load_settings(folder / "ragstone.toml")
+        plan = plan_modes(run, settings, model="scripted/reader", judge=None, labels=())
+        reader = Reader(draw, seed)
+        session = ScriptedSession(reader)
+
+        async def judged(
+            _plan: ModesPlan, judge: Judge, answers: Sequence[Answer], _session: object
+        ) -> list[Judgement]:
+            return [reader.judgement(judge, row) for row in answers]
+
+        vars(finding)["_judged"] = judged
+        found = asyncio.run(finding.find_modes(plan, cast(Session, session), propose=True))
         held: dict[str, list[set[str]]] = {"signs": [], "boolean": []}
-        for mode in summary.modes:
-            held[mode.kind].append({key[0] for key, has_it in rows[mode.name].items() if has_it})
-        return held
+        for draft in found.drafts:
+            rows = found.judgements[draft.judge.name]
+            held[draft.judge.kind].append({row.question_id for row in rows if row.score})
+        return held, len(reader.asked)
+
+
+class ScriptedSession:
+    """What reading a run takes of a session: a model that is a function, and calls one after the other."""
+
+    def __init__(self, reader: "Reader") -> None:
+        self.reader = reader
+        self.models = self
+
+    async def ask(self, _model: str) -> Callable[[Prompt], Awaitable[SimpleNamespace]]:
+        """Return how the model is asked."""
+
+        async def ask(prompt: Prompt) -> SimpleNamespace:
+            text = "\n\n".join(message.content for message in prompt.messages)
+            self.reader.asked.add((text,))
+            return SimpleNamespace(value=msgspec.convert(self.reader.reply(text), prompt.reply))
+
+        return ask
+
+    def secret(self) -> bytes:
+        """Return what nonces are made with."""
+        return b"benchmark"
+
+    async def each(self, _what: str, do: Callable[[Any], Awaitable[Any]], items: Sequence[Any]) -> list[Any]:
+        """Return what is done of each item."""
+        return [await do(item) for item in items]
 
 
 class Tally:
@@ -458,17 +515,17 @@ def by_model(n: int) -> None:
     every, alone, signs = (Tally(f"with a model, {what}") for what in ("all", "its own", "by signs"))
     calls: list[int] = []
     start = time.perf_counter()
-    with serving() as fake:
-        for seed in (*range(FIRST, FIRST + n), *range(FIRST_CLEAN, FIRST_CLEAN + n)):
-            draw, before = drawn(seed, planted=0 if seed >= FIRST_CLEAN else PLANTED), fake.n_requests
-            held = read_by_model(draw, seed, fake)
-            calls += [fake.n_requests - before] if draw.modes else []
-            every.add(draw, [*held["signs"], *held["boolean"]], seed)
-            alone.add(draw, held["boolean"], seed)
-            signs.add(draw, held["signs"], seed)
+    for seed in (*range(FIRST, FIRST + n), *range(FIRST_CLEAN, FIRST_CLEAN + n)):
+        draw = drawn(seed, planted=0 if seed >= FIRST_CLEAN else PLANTED)
+        held, n_calls = read_by_model(draw, seed)
+        calls += [n_calls] if draw.modes else []
+        every.add(draw, [*held["signs"], *held["boolean"]], seed)
+        alone.add(draw, held["boolean"], seed)
+        signs.add(draw, held["signs"], seed)
     for tally in (every, alone, signs):
         tally.show()
-    print(f"    calls a run with modes: {sum(calls) / n:,.0f}; {time.perf_counter() - start:.0f} s")
+    took = f"{time.perf_counter() - start:.0f} s"
+    print(f"    calls a run with modes, the same ones once: {sum(calls) / n:,.0f}; {took}")
 
 
 def main() -> None:
