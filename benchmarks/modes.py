@@ -14,6 +14,10 @@ of seven are planted, each in 3 to 15 % of the answers:
 - another language: the answer of the parallel row of xquad in a language that is not the question's;
 - a kind of question: the questions with one word or one beginning, wrong in no way that can be seen.
 
+Draws are those of seeds from 7000 on, which nothing was developed on: how a model's modes are confirmed was
+chosen on seeds 3000 to 4100, how signs are on seeds below 1100. With a model the command is run as it is by
+users, against an endpoint on this machine (see Reader); what it names by signs is counted apart.
+
 The judge that calls answers wrong errs: it calls 90 % of the planted ones wrong and 6 % of the others. A mode
 is found where one named mode holds at least half of the planted answers, and at least half of the wrong
 answers that it holds are planted ones. A clean run has the same answers, with 15 % called wrong by chance.
@@ -45,11 +49,13 @@ from ragstone.kernel.judging.signs import SignsJudge
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Label
 from ragstone.kernel.runs.modes import Mode, read_mode_rows
 from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.statistics.intervals import wilson_interval
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 if not DATA.is_dir():
     DATA = Path("/work/shared/data")
 ANSWERS, DRAWS, PLANTED, LABELS, QUEUES = 400, 50, 4, 60, 5
+FIRST, FIRST_CLEAN = 7000, 17_000  # seeds
 NOTHING = (
     "vague",
     "too formal",
@@ -256,10 +262,13 @@ def holds(mode: Planted, rows: set[str], wrong: set[str]) -> bool:
     return 2 * len(hits) >= len(mode.ids) and 2 * len(hits & wrong) >= len(rows & wrong)
 
 
-def counted(draw: Draw, mode: Planted, judge: SignsJudge, seed: int) -> Mode:
-    """Return the counts of a mode after people have looked at 60 answers of its queue; they never err."""
+def counted(draw: Draw, mode: Planted, named: set[str], seed: int) -> Mode:
+    """Return the counts of a mode after people have looked at 60 answers of its queue; they never err.
+
+    named: the answers that have it by its judge.
+    """
     keys = [(row.question_id, row.system) for row in draw.answers]
-    has_it = {key: judge.score(row) >= judge.threshold for key, row in zip(keys, draw.answers, strict=True)}
+    has_it = {key: key[0] in named for key in keys}
     rows = ModeRows(keys=keys, has_it=has_it, wrong=dict(zip(keys, draw.wrong, strict=True)))
     empty = Mode(name="mode", title="", question="", digest="q", judge_digest="j" * 8, kind="signs")
     drawn_rows = draw_rows(rows, LABELS, seed)
@@ -329,8 +338,8 @@ class Reader:
         return {"row": number, "what": what, "quote": quote} if what else None
 
 
-def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> tuple[list[set[str]], list[str]]:
-    """Return the rows of each mode that a model named through the door, and the rows that are wrong."""
+def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> dict[str, list[set[str]]]:
+    """Return the rows of each mode that the command names with a model, by the kind of its judge."""
     fake.script = Reader(draw, seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -369,65 +378,97 @@ def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> tuple[list[set[str
         settings = fake.settings(root=folder)
         summary = ragstone.modes(run, model=fake.model, settings=settings)
         rows = read_mode_rows(run)
-        asked = [mode.name for mode in summary.modes if mode.kind == "boolean"]
-        return [{key[0] for key, has_it in rows[name].items() if has_it} for name in asked], asked
+        held: dict[str, list[set[str]]] = {"signs": [], "boolean": []}
+        for mode in summary.modes:
+            held[mode.kind].append({key[0] for key, has_it in rows[mode.name].items() if has_it})
+        return held
+
+
+class Tally:
+    """What a way to find modes found over all draws."""
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self.found: Counter[str] = Counter()
+        self.planted: Counter[str] = Counter()
+        self.spare = self.draws = self.clean = self.clean_draws = 0
+        self.inside: list[bool] = []
+        self.widths: list[float] = []
+
+    def add(self, draw: Draw, held: list[set[str]], seed: int) -> None:
+        """Count what was found in a draw; held: the rows of each mode that was named."""
+        if not draw.modes:
+            self.clean_draws, self.clean = self.clean_draws + 1, self.clean + bool(held)
+            return
+        wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
+        self.draws += 1
+        for mode in draw.modes:
+            rows = next((rows for rows in held if holds(mode, rows, wrong)), None)
+            self.planted[mode.what] += 1
+            self.found[mode.what] += rows is not None
+            truth = len(mode.ids) / len(draw.answers)
+            for queue in range(QUEUES if rows is not None else 0):
+                share = counted(draw, mode, rows or set(), 1000 * seed + queue).prevalence
+                assert share is not None
+                self.inside.append(share.low - 1e-9 <= truth <= share.high + 1e-9)
+                self.widths.append(share.high - share.low)
+            if "-v" in sys.argv and rows is None:
+                print("missed", self.way, seed, mode.what, len(mode.ids), file=sys.stderr)
+        self.spare += sum(not any(holds(mode, rows, wrong) for mode in draw.modes) for rows in held)
+
+    def show(self) -> None:
+        """Print the figures."""
+        found, planted = self.found.total(), self.planted.total()
+        low, high = wilson_interval(found, planted)
+        print(f"{self.way}: found {found} of {planted}: {found / planted:.1%} ({low:.1%} to {high:.1%})")
+        each = ", ".join(f"{what} {self.found[what]} of {n}" for what, n in sorted(self.planted.items()))
+        print(f"    {each}")
+        print(f"    named besides: {self.spare / self.draws:.2f} a draw")
+        print(
+            f"    stated prevalence holds the truth in {sum(self.inside) / len(self.inside):.1%} of "
+            f"{len(self.inside)} queues of {LABELS}; mean width "
+            f"{100 * sum(self.widths) / len(self.widths):.1f} points"
+        )
+        low, high = wilson_interval(self.clean, self.clean_draws)
+        print(
+            f"    clean runs that name a mode: {self.clean} of {self.clean_draws} ({low:.1%} to {high:.1%})",
+            flush=True,
+        )
 
 
 def by_signs(n: int) -> None:
-    found: Counter[str] = Counter()
-    planted: Counter[str] = Counter()
-    spare = 0
-    inside: list[bool] = []
-    widths: list[float] = []
+    """Print what is found without a model."""
+    tally = Tally("without a model")
     start = time.perf_counter()
-    for seed in range(n):
-        draw = drawn(seed)
-        wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
+    seeds = [*range(FIRST, FIRST + n), *range(FIRST_CLEAN, FIRST_CLEAN + 2 * n)]
+    for seed in seeds:
+        draw = drawn(seed, planted=0 if seed >= FIRST_CLEAN else PLANTED)
         judges = named_in(draw, seed)
         held = [
             {row.question_id for row in draw.answers if judge.score(row) >= judge.threshold}
             for judge in judges
         ]
-        for mode in draw.modes:
-            at = next((at for at, rows in enumerate(held) if holds(mode, rows, wrong)), None)
-            planted[mode.what] += 1
-            found[mode.what] += at is not None
-            truth = len(mode.ids) / len(draw.answers)
-            for queue in range(QUEUES if at is not None else 0):
-                share = counted(draw, mode, judges[at or 0], 1000 * seed + queue).prevalence
-                assert share is not None
-                inside.append(share.low - 1e-9 <= truth <= share.high + 1e-9)
-                widths.append(share.high - share.low)
-            if "-v" in sys.argv and at is None:
-                print("missed", seed, mode.what, len(mode.ids), [judge.signs[0].clause for judge in judges])
-        spare += sum(not any(holds(mode, rows, wrong) for mode in draw.modes) for rows in held)
-    print(f"{'planted':28} found of  ({(time.perf_counter() - start) / n:.2f} s a draw)")
-    for what in planted:
-        print(f"{what:28} {found[what]:5} {planted[what]:3}")
-    rate = found.total() / planted.total()
-    print(f"all {found.total()} of {planted.total()}: {rate:.1%}; named besides: {spare / n:.2f} a draw")
-    print(
-        f"stated prevalence holds the truth in {sum(inside) / len(inside):.1%} of {len(inside)} queues of "
-        f"{LABELS}; mean width {100 * sum(widths) / len(widths):.1f} points"
-    )
-    clean = sum(bool(named_in(drawn(seed, planted=0), seed)) for seed in range(1000, 1000 + 2 * n))
-    print(f"clean runs that name a mode: {clean} of {2 * n}")
+        tally.add(draw, held, seed)
+    tally.show()
+    print(f"    {(time.perf_counter() - start) / len(seeds):.2f} s a draw")
 
 
 def by_model(n: int) -> None:
-    found = planted = clean = 0
+    """Print what is found with a model, and how much of it the model or signs alone."""
+    every, alone, signs = (Tally(f"with a model, {what}") for what in ("all", "its own", "by signs"))
+    calls: list[int] = []
+    start = time.perf_counter()
     with serving() as fake:
-        for seed in range(n):
-            draw = drawn(seed)
-            wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
-            held, _ = read_by_model(draw, seed, fake)
-            planted += len(draw.modes)
-            found += sum(any(holds(mode, rows, wrong) for rows in held) for mode in draw.modes)
-            clean += bool(read_by_model(drawn(1000 + seed, planted=0), seed, fake)[0])
-    print(
-        f"a model that errs: found {found} of {planted}: {found / planted:.1%}; "
-        f"clean runs that name a mode: {clean} of {n}"
-    )
+        for seed in (*range(FIRST, FIRST + n), *range(FIRST_CLEAN, FIRST_CLEAN + n)):
+            draw, before = drawn(seed, planted=0 if seed >= FIRST_CLEAN else PLANTED), fake.n_requests
+            held = read_by_model(draw, seed, fake)
+            calls += [fake.n_requests - before] if draw.modes else []
+            every.add(draw, [*held["signs"], *held["boolean"]], seed)
+            alone.add(draw, held["boolean"], seed)
+            signs.add(draw, held["signs"], seed)
+    for tally in (every, alone, signs):
+        tally.show()
+    print(f"    calls a run with modes: {sum(calls) / n:,.0f}; {time.perf_counter() - start:.0f} s")
 
 
 def main() -> None:

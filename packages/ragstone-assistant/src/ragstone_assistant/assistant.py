@@ -19,12 +19,12 @@ from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError, check
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Turn
+from ragstone.kernel.retrieval.declining import UNRELATED
 from ragstone_assistant._domain import Domain, load_domain
 from ragstone_assistant._scope import scope_guard, subjects
 from ragstone_assistant.answering.answering import Answering, answer_from
 from ragstone_assistant.answering.documents import Search, documents_tool, restricted, restrictions
 from ragstone_assistant.answering.prompting import for_audience, load_answering_prompt
-from ragstone_assistant.answering.support import UNRELATED
 from ragstone_assistant.building import opened_knowledge
 from ragstone_assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece
 from ragstone_assistant.guards import without_instructions

@@ -144,7 +144,8 @@ def refresh_file(
     """Refresh a file of questions, and write the new set, and the stale questions beside it.
 
     sources: a file of documents, or files and folders that `ragstone ingest` reads. output: of another name
-    than `questions`; `NAME.stale.jsonl` beside it gets the questions that are stale, if any are. Raises
+    than `questions`; `NAME.stale.jsonl` beside it gets the questions that are stale; if none is, a file of that
+    name is left as it is, for somebody may have worked on it. Raises
     DataError for files that cannot be read or written, for chunks in place of documents, and as
     refresh_questions does.
     """
@@ -166,8 +167,6 @@ def refresh_file(
             write = stack.enter_context(open_rows(path, Question, force=force))
             for row in of_file:
                 write(row)
-    if not made.stale and force:
-        aside.unlink(missing_ok=True)
     summary = msgspec.structs.replace(made.summary, files=[str(path) for path in files])
     return msgspec.structs.replace(made, summary=summary)
 

@@ -37,6 +37,7 @@ KINDS: dict[str, str] = {
     "assertion": "assertion:AssertionJudge",
     "steps": "steps:StepsJudge",
     "signs": "signs:SignsJudge",
+    "supported": "supported.judge:SupportedJudge",
 }
 
 
@@ -72,6 +73,11 @@ KEYS = (
     "description",
     "signs",
     "unless",
+    "weights",
+    "alone",
+    "in_records",
+    "flagged",
+    "statement",
 )
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 

@@ -1,0 +1,1 @@
+"""Kind `supported`: whether contexts say what an answer says, without a model."""
