@@ -7,7 +7,7 @@ weights. CPU seconds too: a machine that is shared tells little by its clock. qu
 packs of ../shared/data with vectors as they are computed, in 16 bits and in 8, beside BM25. widths: exact
 search over 100,000 x 384 in 32 and in 16 bits, FAISS beside it: seconds, memory, recall@5. knowledge:
 `assistant build` of Markdown files, again with nothing changed, and with 1 % of the files changed. updates:
-the same of 2,000 files with an embedder that costs nothing: what the rest takes. words: BM25 over 100,000
+the same of 300 short files with an embedder that costs nothing: what the rest takes. words: BM25 over 100,000
 passages.
 """
 
@@ -49,7 +49,7 @@ PACKS = (
 )
 LARGE, ASKED = 100_000, 200
 FILES, FILE_BYTES = 76, 6000
-MANY_FILES, SHORT = 2000, 1200
+MANY_FILES, SHORT = 300, 1200
 
 
 Find = Callable[[Vectors], list[set[int]]]
