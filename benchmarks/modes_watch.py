@@ -1,6 +1,6 @@
 """New failure modes in a year of traffic: false ones in quiet years, and how soon planted ones are found.
 
-    python -m benchmarks.modes_watch [--quick]
+    python -m benchmarks.modes_watch [--quick] [QUIET YEARS]
 
 A year is 365 days of 90 judged exchanges, 55 on weekend days: questions, passages and references of
 ../shared/data (see benchmarks/modes.py). What makes it hard:
@@ -26,17 +26,18 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from math import exp, pi, sin
 
 import msgspec
 from benchmarks.modes import CAUGHT, WAYS, pool
 
+from ragstone.features.modes import proposing
 from ragstone.features.watch._alarms import ON_NEW_MODES, ON_USE
 from ragstone.features.watch._new_modes import JudgedExchange, ModeSigns, alpha_of, find_new_modes, look_days
 from ragstone.kernel.judging import signs
-from ragstone.kernel.judging.signs import PROPERTIES
+from ragstone.kernel.judging.signs import PROPERTIES, words_of
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics.intervals import wilson_interval
 
@@ -45,30 +46,32 @@ ALPHA = 0.05 * (1 - ON_USE) * ON_NEW_MODES / 2  # of the first set of modes, as 
 WEEKDAY, WEEKEND = 90, 55
 ALWAYS = {"refusals": 0.02, "another question's answer": 0.02, "cut off": 0.02}
 BASE_WRONG = 0.08
-QUIET, EACH = 6, 1  # years; of each planted mode and share
+QUIET, EACH = 64, 1  # years; of each planted mode and share
+FIRST = 500  # seed of the first quiet year: the looks were developed on years before 100
 SHARES = (0.03, 0.05, 0.1)
 
 
-MEASURED: list[dict[int, float | None]] = []
+ROWS: dict[tuple[str | None, str, bool], Answer] = {}
+"""Each answer once, by all that is measured of it: contexts are the question's own, or none."""
 
 
 def measure_once() -> None:
-    """Have each answer measured once: the looks of a year read the same ones again and again.
-
-    Answers are told apart by their ids, so that of another year nothing may be remembered: see MEASURED.
-    """
+    """Have each text cut into words once, and each of ROWS measured once: years read the same ones again."""
+    for module in (signs, proposing):
+        vars(module)["words_of"] = lru_cache(None)(words_of)
+    vars(proposing)["beginning"] = lru_cache(None)(signs.beginning)
     for name, measured in PROPERTIES.items():
         known: dict[int, float | None] = {}
-        MEASURED.append(known)
 
         def of(
             row: Answer,
             known: dict[int, float | None] = known,
             first: Callable[[Answer], float | None] = measured.of,
         ) -> float | None:
-            if id(row) not in known:
-                known[id(row)] = first(row)
-            return known[id(row)]
+            at = id(row)
+            if at not in known:
+                known[at] = first(row)
+            return known[at]
 
         vars(signs)["PROPERTIES"][name] = msgspec.structs.replace(measured, of=of)
 
@@ -107,8 +110,6 @@ def _hardness(row: Answer, seed: int) -> float:
 
 def year(seed: int, mode: str | None = None, share: float = 0.0) -> Year:
     """Return a year. mode: begins on day PLANTED with that share of the answers."""
-    for measured in MEASURED:
-        measured.clear()
     rng = random.Random(seed)
     known = list(questions())
     rng.shuffle(known)
@@ -153,7 +154,10 @@ def year(seed: int, mode: str | None = None, share: float = 0.0) -> Year:
                     answer, chance = changed, CAUGHT
                     break
             planted |= {n} if is_new else set()
-            answers[n] = msgspec.structs.replace(answer, question_id=str(n), reference=None, metadata=None)
+            key = (answer.question, answer.answer, bool(answer.contexts))
+            if key not in ROWS:
+                ROWS[key] = msgspec.structs.replace(answer, reference=None, metadata=None)
+            answers[n] = ROWS[key]
             rows.append(
                 JudgedExchange(
                     n=n,
@@ -190,7 +194,8 @@ def watched(of: Year, alpha: float = ALPHA) -> Watched:
     for at, day in enumerate(look_days(BEGIN, BASELINE, BEGIN + timedelta(days=DAYS))):
         if of.planted and not (PLANTED < (day - BEGIN).days <= PLANTED + 70 and found is None):
             continue
-        before = [row for row in of.rows if row.day < day.toordinal()]
+        last = day.toordinal()
+        before = [row for row in of.rows if row.day < last]
         proposed = find_new_modes(before, of.read, day, 1.0, known=known)
         for mode in (mode for mode in proposed if mode.p <= alpha_of(at, alpha)):
             known.append(mode.signs)
@@ -204,13 +209,12 @@ def watched(of: Year, alpha: float = ALPHA) -> Watched:
     return Watched(false, found, smallest)
 
 
-def main(quick: bool) -> None:
+def main(quick: bool, n: int) -> None:
     """Print the false ones of quiet years, and when planted modes were found."""
     began = time.perf_counter()
     measure_once()
-    n = 2 if quick else QUIET
     quiet = []
-    for seed in range(n):
+    for seed in range(FIRST, FIRST + n):
         quiet.append(watched(year(seed)))
         print(f"quiet year {seed}: {quiet[-1].false or 'none'}", file=sys.stderr, flush=True)
     wrong = sum(bool(of_year.false) for of_year in quiet)
@@ -235,4 +239,5 @@ def main(quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    main("--quick" in sys.argv)
+    is_quick = "--quick" in sys.argv
+    main(is_quick, next((int(text) for text in sys.argv[1:] if text.isdigit()), 2 if is_quick else QUIET))

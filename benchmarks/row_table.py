@@ -22,7 +22,7 @@ import msgspec
 from ragstone.kernel.records import Answer, Context, Judgement, Question
 from ragstone.kernel.tables import write_rows
 
-WORDS = (Path(__file__).parent.parent / "docs" / "report.md").read_text(encoding="utf-8").split()
+WORDS = (Path(__file__).parent.parent / "docs" / "how-to" / "report.md").read_text(encoding="utf-8").split()
 SYSTEMS, JUDGES, N_CONTEXTS = ("before", "after"), ("correctness", "containment"), 4
 ONE, BOTH = [("run", "0/a")], [("run", "0/a"), ("run", "0/b")]
 PAGES = {

@@ -409,13 +409,17 @@ def show_blame(corpus: Corpus, folder: Path) -> None:
     run(settings=settings)
     place = folder / "runs" / "stale"
     blame(place, settings=settings)
-    harmful, charged, named, lost = set(HARMFUL), 0, 0, 0
+    harmful, n = set(HARMFUL), Counter[str]()
     for name, causes in read_causes(place).items():
         if corpus.kinds[name] in harmful:
-            lost += 1
-            charged += causes[0].component == "retriever"
-            named += causes[0].cause == "stale evidence"
-    print(f"blame: lost points of questions that went stale, {lost}: named {named}, retriever {charged}")
+            n["lost"] += 1
+            n["named"] += causes[0].cause == "stale evidence"
+            n["cannot tell"] += causes[0].component == "cannot tell"
+            n["charged"] += causes[0].component == "retriever"
+    print(
+        f"blame: lost points of questions that went stale, {n['lost']}: named {n['named']}, cannot tell "
+        f"{n['cannot tell']}, charged to the retriever {n['charged']}"
+    )
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 
 FILE_BYTES = 8_000_000
-WORDS = (Path(__file__).parent.parent / "docs" / "report.md").read_text(encoding="utf-8").split()
+WORDS = (Path(__file__).parent.parent / "docs" / "how-to" / "report.md").read_text(encoding="utf-8").split()
 CROPS = ("maize", "wheat", "beans", "cassava")
 BEGAN_S = 1_764_000_000
 PAGES = {

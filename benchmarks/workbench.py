@@ -30,7 +30,7 @@ import msgspec
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Status, Usage
 from ragstone.kernel.tables import write_rows
 
-WORDS = (Path(__file__).parent.parent / "docs" / "report.md").read_text(encoding="utf-8").split()
+WORDS = (Path(__file__).parent.parent / "docs" / "how-to" / "report.md").read_text(encoding="utf-8").split()
 JUDGES = ("correctness", "faithfulness", "containment")
 PAGES = {
     "as in the file": {},

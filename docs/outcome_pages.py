@@ -42,6 +42,8 @@ WHEN = {
     "bench-judges-suite": "with `--suite`",
     "modes": "without `--queue`",
     "modes-queue": "with `--queue`",
+    "sample": "without `--feedback`",
+    "sample-feedback": "with `--feedback`",
     "note": "for a new note; none with `--remove`",
     "notes": "without a question",
     "agree": "with labels",

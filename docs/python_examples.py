@@ -312,6 +312,12 @@ log = [{"question": f"When is crop {n} sown?", "answer": "In May."} for n in ran
 sample = ragstone.sample_log(log, 5, by="random")
 print([row.question for row in sample.questions])
 
+# %% sample_feedback
+rows = [{"id": n, "question": f"When is crop {n} sown?", "answer": "In May."} for n in range(9)]
+rows[2] |= {"thumb": "down", "correction": "In June."}
+learned = ragstone.sample_feedback(rows, 5)
+print([row.reference for row in learned.questions], [row.score for row in learned.thumbs])
+
 # %% translate
 question = ragstone.Question(id="q", question="When is wheat sown?", reference=["In October."], lang="en")
 made = ragstone.translate([question], to="es", by="openai/gpt-4o-mini", source="en")

@@ -281,6 +281,13 @@ def test_a_system_may_stand_in_the_answer_table(tmp_path):
     assert set(read.systems) == {"extractive", "mine"}
 
 
+def test_an_extractive_system_knows_the_packaged_embedder_alone(tmp_path, says):
+    table = '[systems]\nquotes = { kind = "extractive", embedder = "%s" }'
+    read = load_settings(write(tmp_path, table % "packaged"))
+    assert read.systems["quotes"] == ExtractiveSystem(embedder="packaged")
+    says(mistake_in(tmp_path, table % "openai/text-embedding-3-small"))
+
+
 def test_a_mistake_in_a_system_of_the_answer_table_is_found_there(says, tmp_path):
     told = mistake_in(tmp_path, '[answer]\nlimit = 3\n[answer.system]\nkind = "extractive"\nsentence = 3\n')
     says(told)

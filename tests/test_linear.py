@@ -77,7 +77,10 @@ def test_a_slow_pattern_is_told_and_soon(slow):
 
 
 def test_a_slow_routine_is_told():
-    assert grow(lambda text: [text[:at] for at in range(len(text))], lambda size: "a" * size).fault
+    slow = grow(
+        lambda text: [text.count("b", at) for at in range(len(text))], lambda size: "a" * size, takes=2
+    )
+    assert slow.fault
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -105,9 +105,10 @@ class Newcomer:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command of an environment of its own, into which this tree was installed without an extra."""
     folder = tmp_path_factory.mktemp("plain") / "env"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    command = [programs / "python", "-m", "pip", "install", "--quiet", "--retries", "1", ROOT]
+    pip = [sys.executable, "-m", "pip", "--python", programs / "python"]
+    command = [*pip, "install", "--quiet", "--no-compile", "--retries", "1", ROOT]
     installed = subprocess.run(command, capture_output=True, text=True, check=False)
     if installed.returncode and NO_NETWORK.search(installed.stderr):
         pytest.skip(f"nothing can be installed here: {installed.stderr.strip().splitlines()[-1]}")

@@ -191,10 +191,13 @@ def without_comments(page: str, suffix: str) -> str:
 def phrases_by_room(found: Iterable[Text], phrases: Iterable[Phrase]) -> dict[str, list[str]]:
     """Return room -> `place: phrase -> better` of each hit that has no reason to be there."""
     hits: dict[str, list[str]] = defaultdict(list)
-    listed = [(phrase, phrase.not_this.lower().split()) for phrase in phrases]
+    by_word: dict[str, list[Phrase]] = defaultdict(list)  # its longest one, whole in each text that has it
+    for phrase in phrases:
+        by_word[max(re.findall(r"\w+", phrase.not_this.lower()), key=len)].append(phrase)
     for room, place, text in found:
-        lower = text.lower()
-        for phrase in (phrase for phrase, parts in listed if all(part in lower for part in parts)):
+        for phrase in (
+            each for word in {*re.findall(r"\w+", text.lower())} for each in by_word.get(word, ())
+        ):
             if (phrase.not_this, place.partition(":")[0]) not in ALLOWED:
                 hits[room] += [f"{place}: {phrase.not_this} -> {phrase.but}"] * phrase.hits(text)
     return hits

@@ -81,6 +81,8 @@ from .features.review.decisions import Decision as Decision
 from .features.review.decisions import read_decisions as read_decisions
 from .features.review.reviewing import review_questions as review_questions
 from .features.run.pipeline import run as run
+from .features.sample.feedback import FeedbackSample as FeedbackSample
+from .features.sample.feedback import sample_feedback as sample_feedback
 from .features.sample.sampling import Sample as Sample
 from .features.sample.sampling import sample_log as sample_log
 from .features.simulate.conversations import converse as converse

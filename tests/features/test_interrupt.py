@@ -22,6 +22,12 @@ pytestmark = pytest.mark.kill
 
 RAGSTONE = [sys.executable, "-m", "ragstone"]
 GO_ON = "Finished calls are in the ledger: run the same command again to continue."
+HANGS = (
+    "--hanging",
+    "1.0",
+    "--answered",
+    "1",
+)  # the first call goes alone, and the others when it is answered
 STARTS_S = 10.0  # the most that a process takes on a busy machine to begin and to end
 # A module named xllamacpp whose model thinks for a minute, in C, where no signal interrupts it.
 SLOW_MODEL = """
@@ -100,21 +106,21 @@ def test_a_row_that_needs_another_call_is_left_out(tmp_path):
 
 
 def test_an_endpoint_that_hangs_is_not_waited_for(tmp_path):
-    with running("--hanging", "1.0") as base_url:
+    with running(*HANGS) as base_url:
         make_project(tmp_path, base_url)
         stopped = start(tmp_path)
-        wait_for(base_url, "n_requests", 4)
+        wait_for(base_url, "in_flight", 4)
         said, took_s = interrupt(stopped)
-    assert said == f"ragstone: stopped. 0 of 60 judgements are in judgements.jsonl.partial. {GO_ON}"
+    assert said == f"ragstone: stopped. 1 of 60 judgements are in judgements.jsonl.partial. {GO_ON}"
     assert stopped.returncode == 2
     assert took_s < STOP_S + STARTS_S
 
 
 def test_twice_stops_at_once(tmp_path):
-    with running("--hanging", "1.0") as base_url:
+    with running(*HANGS) as base_url:
         make_project(tmp_path, base_url)
         stopped = start(tmp_path)
-        wait_for(base_url, "n_requests", 4)
+        wait_for(base_url, "in_flight", 4)
         os.kill(stopped.pid, signal.SIGINT)
         time.sleep(0.3)
         said, took_s = interrupt(stopped)

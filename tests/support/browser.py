@@ -16,6 +16,7 @@ Chromium, each with a context of its own, which shares nothing with another's (c
 
 import asyncio
 import contextlib
+import json
 import shutil
 import time
 from collections.abc import Iterator
@@ -69,12 +70,18 @@ class Tab:
         """Return what a function gives of an argument; a promise is awaited."""
         return self.page.evaluate(script, argument)
 
-    def axe(self) -> list[str]:
-        """Return what axe finds against the page, once it has its style sheets: the rule, and the element."""
+    def axe(self, *rules: str) -> list[str]:
+        """Return what axe finds against the page, once it has its style sheets: the rule, and the element.
+
+        rules: those alone that are looked at; without one all.
+        """
         self.page.wait_for_load_state("load")
-        # By playwright, beside the page: a policy of its own may forbid scripts that are not its files.
-        self.run(AXE.read_text(encoding="utf-8"))
-        found = self.run("axe.run(document, { resultTypes: ['violations'] }).then((one) => one.violations)")
+        if not self.run("'axe' in globalThis"):
+            # By playwright, beside the page: a policy of its own may forbid scripts that are not its files.
+            self.run(AXE.read_text(encoding="utf-8"))
+        only = f"runOnly: {json.dumps(rules)}, " if rules else ""
+        ran = f"axe.run(document, {{ {only}resultTypes: ['violations'] }})"
+        found = self.run(f"{ran}.then((result) => result.violations)")
         return [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]
 
     def until(self, script: str, value: object) -> None:

@@ -47,6 +47,7 @@ from tests.support.scripts import (
     fail,
     fit_schema,
     hang,
+    in_turn,
     mode_of,
     prompt_of,
     say,
@@ -114,7 +115,8 @@ class FakeOpenAI:
 
     async def serve(self, port: int = 0) -> web.ServerRunner:
         """Start to listen on 127.0.0.1; call `cleanup` of what comes back to stop."""
-        runner = web.ServerRunner(web.Server(self._respond, handler_cancellation=True), shutdown_timeout=0)
+        # Not 0, by which aiohttp waits for replies under way for ever.
+        runner = web.ServerRunner(web.Server(self._respond, handler_cancellation=True), shutdown_timeout=0.01)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", port, backlog=1024)
         await site.start()
@@ -341,6 +343,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--malformed", type=float, default=0.0, metavar="SHARE", help="cut-off JSON")
     parser.add_argument("--broken", type=float, default=0.0, metavar="SHARE", help="HTTP 500")
     parser.add_argument("--hanging", type=float, default=0.0, metavar="SHARE", help="never answered")
+    parser.add_argument(
+        "--answered", type=int, default=0, metavar="N", help="so many first ones, whatever else"
+    )
     parser.add_argument("--script", default=None, metavar="MODULE:NAME", help="what is said otherwise")
     parser.add_argument("--refuse", action="append", default=[], metavar="MODE")
     parser.add_argument("--key", default=None)
@@ -367,7 +372,8 @@ async def main(arguments: list[str] | None = None) -> None:
         (options.hanging, hang()),
     ]
     if any(share for share, _ in faults):
-        fake.script = sometimes(faults, options.seed, fake.script)
+        answered = [fake.script] * options.answered
+        fake.script = in_turn(*answered, sometimes(faults, options.seed, fake.script))
         fake.embedding = sometimes(faults, options.seed, embed_words)
     runner = await fake.serve(options.port)
     print(fake.base_url, flush=True)

@@ -18,7 +18,8 @@ def in_thread(
     thread.start()
 
     async def start() -> web.ServerRunner:
-        runner = web.ServerRunner(web.Server(respond), shutdown_timeout=0)
+        # Not 0, by which aiohttp waits for replies under way for ever.
+        runner = web.ServerRunner(web.Server(respond), shutdown_timeout=0.01)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port).start()
         return runner

@@ -11,6 +11,7 @@ import importlib
 import re
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from inspect import getsource
@@ -307,7 +308,7 @@ def call_of(found: Found) -> Callable[[Any], object]:
     if found.methods <= {"match", "fullmatch"}:
         ways = [getattr(pattern, method) for method in sorted(found.methods)]
         return lambda text: [way(text) for way in ways]
-    return lambda text: sum(1 for _ in pattern.finditer(text))
+    return lambda text: deque(pattern.finditer(text), maxlen=0)  # a loop of ours would be most of the time
 
 
 @cache

@@ -15,6 +15,7 @@ import re
 import shutil
 import signal
 import sys
+import time
 import traceback
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).parents[2]
-STOP_AFTER_S = 5.0  # what waits until Ctrl-C: a server, and `--follow`
+STOP_AFTER_S = 5.0  # what waits until Ctrl-C: a server, and `--follow`; sooner, once it only waits
+LOOK_S, N_IDLE, IDLE_S = 0.2, 4, 0.01  # it only waits: no CPU time to speak of, so many looks in turn
 MODEL = "openai/gpt-4o-mini"
 
 SETTINGS = f"""
@@ -335,12 +337,23 @@ def waits(words: Sequence[str]) -> bool:
 
 @contextlib.contextmanager
 def ctrl_c(words: Sequence[str]) -> Iterator[None]:
-    """Within the block Ctrl-C comes after some seconds, if the command waits for it."""
+    """Within the block Ctrl-C comes when the command only waits for it, or after some seconds."""
     if not waits(words):
         yield
         return
-    before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, STOP_AFTER_S, 1.0)
+    latest, pressed = time.monotonic() + STOP_AFTER_S, False
+    spent = [time.process_time()]  # at each look
+
+    def look(*_: object) -> None:
+        nonlocal latest, pressed
+        spent.append(time.process_time())
+        idle = len(spent) > N_IDLE and spent[-1] - spent[-1 - N_IDLE] < IDLE_S
+        if time.monotonic() > latest or (idle and not pressed):
+            latest, pressed = time.monotonic() + STOP_AFTER_S, True  # who takes no notice is asked again then
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
     try:
         yield
     finally:

@@ -57,20 +57,31 @@ def forbidden(codes: list[str]) -> list[tuple[str, str]]:
     return [(a, b) for a in codes for b in codes if b in every()[a].never_beside]
 
 
+@cache
+def fixed_parts(code: str) -> tuple[str, ...]:
+    """Return what a sentence says between its numbers and names."""
+    return tuple(part for part, _, _, _ in Formatter().parse(every()[code].text))
+
+
+def may_hold(code: str, text: str) -> bool:
+    """Return whether a text has the fixed parts of a sentence in order, which is soon said."""
+    at = 0 if max(fixed_parts(code), key=len) in text else -1
+    for part in fixed_parts(code):
+        at = text.find(part, at) + len(part) if at >= 0 and text.find(part, at) >= 0 else -1
+    return at >= 0
+
+
 def said_somewhere(code: str, texts: list[str]) -> bool:
     """Return whether any of these texts, with plain spaces between its words, holds the sentence."""
-    parts = [part for part, _, _, _ in Formatter().parse(every()[code].text)]
-    longest = max(parts, key=len)
-    return any(pattern(code).search(text) for text in texts if longest in text)
+    return any(pattern(code).search(text) for text in texts if may_hold(code, text))
 
 
 def codes_in(text: str) -> set[str]:
     """Return which sentences a text holds somewhere; of two that overlap the one with more fixed letters."""
     matches = []
-    for code, sentence in every().items():
-        parts = [part for part, _, _, _ in Formatter().parse(sentence.text)]
-        if max(parts, key=len) in text:
-            fixed = sum(map(len, parts))
+    for code in every():
+        if may_hold(code, text):
+            fixed = sum(map(len, fixed_parts(code)))
             matches += [(fixed, *match.span(), code) for match in pattern(code).finditer(text)]
     taken = bytearray(len(text))
     codes = set()

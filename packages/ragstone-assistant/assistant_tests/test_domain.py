@@ -8,7 +8,7 @@ from tests.support.farm import FARM
 from ragstone.kernel.config import AssistantSection
 from ragstone.kernel.errors import ConfigError
 from ragstone_assistant._domain import Domain, load_domain
-from ragstone_assistant.languages import LANGUAGES
+from ragstone_assistant.languages import LANGUAGES, phrase
 from ragstone_assistant.page.page import texts
 
 SECTION = AssistantSection(
@@ -86,3 +86,44 @@ def test_the_farm_has_all_of_its_texts_in_every_language() -> None:
         assert {FARM.sensitive.caution(lang), FARM.sensitive.refusal(lang)} != {""}
     assert len({texts.title for texts in FARM.texts.values()}) == len(LANGUAGES)
     assert isinstance(FARM, Domain)
+
+
+AUDIENCES = Path(__file__).parents[3] / "examples" / "assistant" / "texts"
+
+
+@pytest.mark.parametrize("name", ["farmer", "extension", "engineer"])
+def test_the_farm_speaks_to_each_audience_and_says_the_rest_as_before(name: str) -> None:
+    domain = load_domain(AssistantSection(audience=name), AUDIENCES)
+    assert domain.audience.tone.startswith("The reader is ")
+    for lang in ("en", "es", "fr", "sw"):
+        assert texts(domain)[lang].welcome == domain.audience.texts[lang].welcome != FARM.texts[lang].welcome
+        assert domain.audience.texts[lang].refusal
+    assert texts(domain)["hi"].welcome == FARM.texts["hi"].welcome
+    assert domain.say("thanks", "en") == FARM.say("thanks", "en") == phrase("thanks", "en")
+    assert domain.say("declined", "de") == FARM.say("declined", "de")
+    assert ("neighbour" in texts(domain)["en"].welcome) == (name == "farmer")
+    assert domain.say("greeting", "en").startswith("Hello! Ask me about farming") == (name == "farmer")
+
+
+@pytest.mark.parametrize(
+    ("text", "audience", "named"),
+    [
+        ("", "pilots", "pilots.toml: no such audience. Did you mean 'pilot'"),
+        ("ton = 1", "pilot", "pilot.toml:1: unknown key 'ton'. Did you mean 'tone'"),
+        ('[texts.xx]\nrefusal = "I do not know."', "pilot", "[texts.xx] is not a language of the assistant"),
+        ('[texts.en]\nrefusal = "It flies 20 minutes."', "pilot", "does not read as one"),
+    ],
+)
+def test_a_mistake_in_an_audience_is_told_with_the_fix(
+    tmp_path: Path, text: str, audience: str, named: str
+) -> None:
+    (tmp_path / "audiences").mkdir()
+    written(tmp_path / "audiences", pilot=text)
+    with pytest.raises(ConfigError) as caught:
+        load_domain(AssistantSection(audience=audience), tmp_path)
+    assert named in str(caught.value)
+
+
+def test_an_audience_without_a_folder_of_texts_is_told() -> None:
+    with pytest.raises(ConfigError, match="Add texts, or delete audience"):
+        load_domain(AssistantSection(audience="farmer"), None)

@@ -104,6 +104,25 @@ async def test_documents_are_cited_and_the_question_is_tagged(
     assert (said.model, said.prompt_version) != ("", "")
 
 
+async def test_filters_of_the_settings_hold_where_a_request_has_none(
+    fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    search = {"do": "search_documents", "with": {"question": "When do I sow?", "crop": None, "region": None}}
+    fake_openai.script = acts(search, search, writes="Plant maize 25 cm apart [1].")
+    wheat = {"filters": {"crop": "wheat"}}
+    async with opened(settings_of(fake_openai, tmp_path, **wheat)) as assistant:
+        refused = await assistant.answer("How far apart is it planted?", {}, None, silent)
+        own = await assistant.answer("How far apart is it planted?", {"crop": "maize"}, None, silent)
+        said = await assistant.respond(asked("When do I sow?"), silent)
+    assert (refused.kind, own.kind, said.kind) == ("refusal", "answer", "refusal")
+    assert refused.text.startswith("No documents fit wheat.")
+    assert said.text.startswith("No documents fit wheat.")
+    async with opened(settings_of(fake_openai, tmp_path, **wheat, loosen=["crop"])) as assistant:
+        loosened = await assistant.answer("How far apart is it planted?", {}, None, silent)
+    assert loosened.text.startswith("No documents fit wheat. I searched without wheat.\n\nPlant maize")
+    assert loosened.tags["loosened"] == "crop"
+
+
 async def test_documents_answer_without_the_agent(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     fake_openai.script = acts(writes="Plant maize 25 cm apart [1].")
     async with opened(settings_of(fake_openai, tmp_path)) as assistant:

@@ -2,9 +2,10 @@ import msgspec
 import pytest
 
 from ragstone.features.blame._causes import KnownAnswer, PointFacts, find_cause, needs_memory, observed
+from ragstone.features.blame._departures import StepFault
 from ragstone.features.blame._passages import HeldAnswer
 from ragstone.features.blame._points import CountedPoint
-from ragstone.features.blame._steps import AgentSteps, StepFault
+from ragstone.features.blame._steps import AgentSteps
 
 LOST = CountedPoint(question_id="q", lost=True)
 WRONG = KnownAnswer(text="In 1850.", right=False, refused=False, supported=True)
@@ -217,3 +218,28 @@ def test_what_contexts_lack_says_nothing_where_it_is_unknown_which_documents_the
     held = HeldAnswer(held=False, by="reference")
     assert cause(found=None, held=held) == ("cannot tell", "cannot tell")
     assert "the part" not in because(found=None, held=held)
+
+
+def test_a_judge_of_words_says_which_words_no_context_has_and_not_what_supports_what(says):
+    kept = msgspec.structs.replace(WRONG, lacking="")
+    assert cause(answer=kept) == ("retrieved but not used", "model + prompt")
+    says(because(found=True, answer=kept))
+    beyond = msgspec.structs.replace(WRONG, supported=False, lacking="mill, 1850")
+    assert cause(answer=beyond) == ("cannot tell", "model + prompt")
+    says(because(found=True, answer=beyond))
+    says(because(found=True, answer=beyond, memory="1900", same=False))
+    says(because(found=True, answer=kept, reference=False))
+    says(because(found=True, answer=kept, gold=WRONG, reference=False))
+    for known in ({"answer": kept}, {"answer": beyond}, {"answer": kept, "reference": False}):
+        said = because(found=True, **known)
+        assert "keeps to" not in said
+        assert "support" not in said
+
+
+@pytest.mark.parametrize(
+    ("fault", "component"),
+    [("expected steps doubtful", "dataset"), ("wrong order", "model + prompt"), ("tool failed", "tools")],
+)
+def test_the_component_of_a_departure_is_that_of_its_cause(fault, component):
+    steps = AgentSteps(expected=True, departure=StepFault(fault, "So it was."))
+    assert cause(found=None, steps=steps) == (fault, component)

@@ -178,6 +178,48 @@ def test_the_judges_model_is_that_of_the_run_and_the_thread_is_asked_again(judge
     assert causes(folder) == {"right": "invented"}
 
 
+def test_a_conversation_whose_user_asks_for_something_else_than_the_expected_call_is_the_datasets(judged):
+    def call(name, tool, **arguments):
+        function = {"name": tool, "arguments": json.dumps(arguments)}
+        calls = [{"id": name, "type": "function", "function": function}]
+        return {"role": "assistant", "content": "", "tool_calls": calls}
+
+    items = [{"item_id": "4900990404", "name": "Smart Watch"}, {"item_id": "6777246137", "name": "Bottle"}]
+    messages = [
+        {"role": "user", "content": "I want to return something of order #W4597054."},
+        call("a", "order", order_id="#W4597054"),
+        {"role": "tool", "tool_call_id": "a", "content": json.dumps({"items": items})},
+        {"role": "assistant", "content": "Which item?"},
+        {"role": "user", "content": "The watch, please."},
+        call("b", "give_back", item_ids=["4900990404"]),
+        {"role": "tool", "tool_call_id": "b", "content": "done"},
+        {"role": "assistant", "content": "The watch goes back."},
+    ]
+    expected = [{"name": "give_back", "arguments": {"item_ids": ["6777246137"]}}]
+    row = {"id": "back", "messages": messages, "reference": "the bottle", "expected_tool_calls": expected}
+    folder = judged([row], "containment")
+    ragstone.blame(folder)
+    assert causes(folder) == {"back": "expected steps doubtful"}
+    messages[4]["content"] = "The bottle, please."
+    folder = judged([row], "containment", "--force")
+    ragstone.blame(folder)
+    assert causes(folder) == {"back": "wrong arguments"}
+
+
+def test_a_function_that_takes_all_references_reads_the_reference(judged, tmp_path, monkeypatch):
+    (tmp_path / "own.py").write_text(
+        "def holds(answer: str, references: list[str]) -> bool:\n    return references[0] in answer\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "ragstone.toml").write_text('[judge]\njudges = ["own:holds"]\n')
+    steps = [{"tool": "sow", "arguments": {}, "result": "Sow in March."}]
+    row = {"question_id": "q", "question": "When?", "reference": "March", "answer": "Later.", "steps": steps}
+    folder = judged([row], "own:holds")
+    [note] = [note for note in ragstone.blame(folder).notes if "reference" in note]
+    assert "reads no reference" not in note
+    assert causes(folder) == {"q": "right result ignored"}
+
+
 def test_a_judge_of_ones_own_is_looked_for_in_the_settings(judged, tmp_path):
     own = ragstone.load_judge("containment")
     lines = "".join(f"{name} = {json.dumps(getattr(own, name))}\n" for name in ("inputs", "scale", "measure"))
@@ -190,3 +232,43 @@ def test_a_judge_of_ones_own_is_looked_for_in_the_settings(judged, tmp_path):
         ragstone.blame(folder)
     (tmp_path / "ragstone.toml").write_text('[judge]\njudges = ["mine.toml"]\n')
     assert ragstone.blame(folder).systems[0].n_lost == 3
+
+
+def sourced(*contexts):
+    """Two answers with these sources, one to each, to questions that name the documents maize and tea."""
+    names = ("maize", "tea")
+    return [
+        {
+            "question_id": name,
+            "question": "When?",
+            "answer": "In June.",
+            "reference": "in March",
+            "document_ids": [name],
+            "contexts": [context],
+        }
+        for name, context in zip(names, contexts, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ([{"id": "tea", "text": "Sow."}, {"id": "maize", "text": "Reap."}], "not retrieved"),
+        ([{"id": "tea#1", "text": "Sow."}, {"id": "maize#2", "text": "Reap."}], "cannot tell"),
+        ([{"id": "tea", "text": "Sow."}, {"text": "Reap."}], "cannot tell"),
+    ],
+    ids=["documents", "chunks", "not all"],
+)
+def test_sources_that_an_application_names_by_id_are_documents_only_where_all_are(judged, sources, expected):
+    folder = judged(sourced(*sources), "match")
+    ragstone.blame(folder)
+    assert causes(folder)["maize"] == expected
+
+
+def test_ids_that_are_numbers_are_left_alone_for_chunks_have_such_too(judged):
+    rows = sourced({"id": "2", "text": "Sow."}, {"id": "1", "text": "Reap."})
+    for row, name in zip(rows, "12", strict=True):
+        row["document_ids"] = [name]
+    folder = judged(rows, "match")
+    ragstone.blame(folder)
+    assert causes(folder)["maize"] == "cannot tell"

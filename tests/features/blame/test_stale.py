@@ -29,6 +29,18 @@ def test_stale_evidence_goes_before_all_that_an_answer_tells(found, answer):
     assert because(stale=REASON) == REASON
 
 
+@pytest.mark.parametrize("answer", [WRONG, REFUSED])
+def test_where_the_evidence_is_unclear_nobody_is_charged_unless_the_right_passages_gave_the_answer(answer):
+    told = ("cannot tell", "cannot tell")
+    for found in (False, None):
+        assert cause(unclear=REASON, found=found, answer=answer) == told
+        assert cause(unclear=REASON, found=found, answer=answer, gold=WRONG) == told
+    assert because(unclear=REASON, found=False).startswith(REASON)
+    assert cause(unclear=REASON, found=False, answer=answer, gold=RIGHT)[1] == "retriever"
+    assert cause(unclear=REASON, found=True, answer=answer)[1] == "model + prompt"
+    assert cause(found=False, answer=answer)[1] == "retriever"
+
+
 def test_a_point_that_is_kept_is_not_stale_though_its_question_is():
     kept = CountedPoint(question_id="q", lost=False, second=False)
     facts = PointFacts(point=kept, answer=RIGHT, relevant=["mill"], stale=REASON)

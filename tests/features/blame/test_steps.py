@@ -64,6 +64,27 @@ def test_an_expected_call_that_failed_is_the_tools_unless_it_was_repeated_with_s
     assert found[0] == "tool failed"
 
 
+def test_a_failure_that_the_agent_got_past_counts_after_every_other_departure():
+    failed, tea = weather(error="timeout"), {"tool": "crops", "arguments": {"crop": "tea"}}
+    made = Step(tool="crops", arguments={"crop": "maize"}, result="deep")
+    assert departure(failed, made, expected=[RAIN, ROOTS])[0] == "tool failed"
+    assert departure(failed, made, expected=[RAIN, ROOTS, tea])[0] == "wrong tool"
+    # The agent went no further than the failure.
+    assert departure(made, failed, expected=[RAIN, ROOTS, tea])[0] == "tool failed"
+
+
+def test_a_call_that_another_one_before_it_spoiled_is_a_wrong_order(says):
+    made = Step(tool="crops", arguments={"crop": "maize"}, result="deep")
+    found = departure(made, weather(error="the season is closed"), expected=[RAIN, ROOTS])
+    assert found[0] == "wrong order"
+    says(found[1])
+    # An outage is the tool's, in any order, and so is a failure in the expected order.
+    for error in ("Read timed out", "HTTP 503", "status: 429", "service unavailable"):
+        assert departure(made, weather(error=error), expected=[RAIN, ROOTS])[0] == "tool failed"
+    assert departure(made, weather(error="the season is closed"), expected=[ROOTS, RAIN])[0] == "tool failed"
+    assert departure(weather(error="order 512 is closed"), made, expected=[RAIN, ROOTS])[0] == "tool failed"
+
+
 def test_the_first_departure_in_the_order_of_the_expected_calls_counts():
     steps = [Step(tool="crops", arguments={"crop": "tea"}), weather(error="timeout")]
     assert departure(*steps, expected=[ROOTS, RAIN])[0] == "wrong arguments"
@@ -85,6 +106,24 @@ def test_without_expected_calls_a_failure_counts_that_no_later_call_of_the_tool_
     lasting = told(weather(result="dry"), weather(error="timeout"), Step(tool="crops", result="deep"))
     assert lasting.failed.cause == "tool failed"
     assert told(weather(error="timeout"), expected=[]).failed is None  # nothing was needed
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        ("NameError: name 'requests' is not defined", "wrong arguments"),
+        ("TypeError: rain() missing 1 required positional argument: 'place'", "wrong arguments"),
+        ("Invalid parameter: days", "wrong arguments"),
+        ("user not found", "tool failed"),
+        ("KeyError: 'transcript'", "tool failed"),
+        ("TypeError after Read timed out", "tool failed"),
+        ("", "tool failed"),
+    ],
+)
+def test_an_error_that_says_that_the_call_was_wrong_is_not_the_tools(error, cause):
+    found = told(weather(error=error)).failed
+    assert found.cause == cause
+    assert ("the call itself was wrong" in found.because) is (cause == "wrong arguments")
 
 
 def test_an_answer_without_steps_tells_nothing_and_a_conversation_without_calls_does():

@@ -63,6 +63,21 @@ def test_refreshed_again_a_set_stays_the_same_to_the_byte(files):
     assert not (files / "new/b.stale.jsonl").exists()
 
 
+def test_an_older_file_of_stale_questions_is_left_and_named_where_none_is_stale_now(files, says):
+    ragstone("build", "refresh", "questions.jsonl", "documents.jsonl", "-o", "new/a.jsonl")
+    work = files / "new/a.stale.jsonl"
+    before = work.read_bytes()
+    mended = [*read_rows("new/a.jsonl", Question)]
+    write_rows("mended.jsonl", mended, Question)
+    refused = ragstone("build", "refresh", "mended.jsonl", "documents.jsonl", "-o", "new/a.jsonl")
+    assert refused.code == 2
+    done = ragstone("build", "refresh", "mended.jsonl", "documents.jsonl", "-o", "new/a.jsonl", "--force")
+    assert (done.code, work.read_bytes()) == (0, before)
+    says(done.err)
+    fresh = ragstone("build", "refresh", "mended.jsonl", "documents.jsonl", "-o", "new/c.jsonl")
+    assert "earlier refresh" not in fresh.err
+
+
 def test_strict_says_by_its_exit_code_that_questions_are_stale(files):
     assert ragstone("build", "refresh", "questions.jsonl", "documents.jsonl", "--strict").code == 5
 

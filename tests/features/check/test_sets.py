@@ -194,6 +194,24 @@ def test_files_that_cannot_be_checked_are_named(folder, names, says):
     says(ran.err)
 
 
+@pytest.mark.parametrize(
+    "other", ["./dev.jsonl", "absolute", "symlink.jsonl", "hard.jsonl", "../here/dev.jsonl"]
+)
+def test_one_file_under_two_paths_is_an_error_and_a_copy_is_none(other, tmp_path, monkeypatch):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    row = '{"id": "q", "question": "When was the mill built?"}\n'
+    for name in ("dev.jsonl", "copy.jsonl"):
+        (folder / name).write_text(row)
+    (folder / "symlink.jsonl").symlink_to("dev.jsonl")
+    (folder / "hard.jsonl").hardlink_to(folder / "dev.jsonl")
+    name = str(folder / "dev.jsonl") if other == "absolute" else other
+    with pytest.raises(ConfigError, match="are the same file: name each file once"):
+        check_set(["dev.jsonl", name])
+    assert check_set(["dev.jsonl", "copy.jsonl"]).pairs[0].n_repeats == 1
+
+
 def test_a_file_named_twice_is_an_error(says):
     with pytest.raises(ConfigError) as caught:
         check_set(["a.jsonl", "a.jsonl"])

@@ -12,6 +12,7 @@ from tests.support.postgres import PASSWORD, PostgresServer, options
 from ragstone.features.ledger._account import read_account
 from ragstone.kernel.config import LedgerSection, Settings
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.llm import _postgres as postgres_ledger
 from ragstone.kernel.llm import _postgres_database as postgres_database
 from ragstone.kernel.llm import open_ledger
 from ragstone.kernel.llm._postgres_database import Database
@@ -76,6 +77,7 @@ def test_a_server_that_goes_away_for_long_ends_the_command_and_costs_no_call(
     shared, project, fake_openai, postgres, monkeypatch
 ):
     monkeypatch.setattr(postgres_database, "AWAY_S", 0.5)
+    monkeypatch.setattr(postgres_ledger, "CLAIM_S", 3.0)  # the first command could not give its claims back
     say = fake_openai.script
 
     def stop_and_say(body: Body) -> Said | str:

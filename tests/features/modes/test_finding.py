@@ -140,7 +140,7 @@ def test_a_budget_that_is_spent_leaves_answers_unscored(run_folder, folder, fake
     settings = fake_openai.settings(root=folder)
     ragstone.modes(run_folder, model=fake_openai.model, settings=settings)
     (folder / "modes" / "another_crop.toml").write_text(
-        (folder / "modes" / "another_crop.toml").read_text().replace("one thing", "one single thing")
+        (folder / "modes" / "another_crop.toml").read_text().replace("one statement", "one single statement")
     )
     summary = ragstone.modes(run_folder, model=fake_openai.model, settings=settings, budget="20calls")
     mode = named(summary)["another_crop"]

@@ -1,5 +1,6 @@
 import pytest
 
+from ragstone.features.modes import _reading
 from ragstone.features.modes._reading import WrongRow, held_quote
 from ragstone.kernel.records import Answer, Context
 
@@ -33,3 +34,10 @@ ROW = WrongRow(
 def test_a_quote_is_evidence_only_if_it_is_in_its_row(quote, part):
     evidence = held_quote(ROW, quote)
     assert (evidence and evidence.part) == part
+
+
+def test_a_call_shows_few_rows_of_a_bounded_length(monkeypatch):
+    short, long = WrongRow(Answer(question_id="q", system="s", answer="a" * 40)), ROW
+    assert [len(piece) for piece in _reading._pieces([short] * 12)] == [5, 5, 2]
+    monkeypatch.setattr(_reading, "LONGEST_CALL", 100)
+    assert [len(piece) for piece in _reading._pieces([short] * 3 + [long] * 2)] == [2, 1, 1, 1]

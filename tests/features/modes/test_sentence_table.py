@@ -49,8 +49,10 @@ def test_the_share_of_answers_is_in_the_words_of_the_issue():
     assert line == "refusals: 7.0 % of answers (4.0 to 11 %); 10 of 20 looked at are true."
 
 
-@given(few, few, few, st.booleans(), few, few)
-def test_why_no_mode_is_named_is_said_only_where_it_is_so(wrong, right, tested, proposed, named, left_out):
+@given(few, few, few, st.booleans(), few, few, few)
+def test_why_no_mode_is_named_is_said_only_where_it_is_so(
+    wrong, right, tested, proposed, named, left_out, noted
+):
     summary = ModesSummary(
         name="r",
         version="0",
@@ -62,7 +64,9 @@ def test_why_no_mode_is_named_is_said_only_where_it_is_so(wrong, right, tested, 
         n_left_out=left_out,
         modes=[],
         made_from={},
-        proposal=ModesProposal(n_tested=tested, n_named=min(named, tested)) if proposed else None,
+        proposal=ModesProposal(n_tested=tested, n_named=min(named, tested), n_notes=noted)
+        if proposed
+        else None,
     )
     text = " ".join(block.words for block in modes_blocks(summary) if isinstance(block, Paragraph))
     codes = said(f"{text} {' '.join(notes(summary))}")
@@ -75,6 +79,7 @@ def test_why_no_mode_is_named_is_said_only_where_it_is_so(wrong, right, tested, 
     assert ("modes-wrong" in codes) is not bool(no_mode.intersection(codes))
     assert ("modes-few-wrong" in codes) is (both and wrong < 20)
     assert ("modes-left-out" in codes) is (left_out > 0)
+    assert ("modes-notes-grouped" in codes) is (proposed and noted > 0)
 
 
 def summary_of(**more) -> ModesSummary:
@@ -103,6 +108,7 @@ def test_the_sentences_on_modes_and_runs(says):
         ),
         summary_of(n_wrong=9, proposal=ModesProposal(n_read=400, n_of_people=2)),
         summary_of(proposal=ModesProposal(n_read=400, n_tested=4, n_known=1)),
+        summary_of(proposal=ModesProposal(n_read=400, n_of_people=2, n_notes=9, n_grouped=5)),
         summary_of(n_wrong=0),
         summary_of(n_answers=60),
     ):

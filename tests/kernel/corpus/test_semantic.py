@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ragstone.kernel.corpus.chunking import BATCH, WINDOW, chunk_documents
+from ragstone.kernel.corpus.chunking import BATCH, WINDOW, _similarities, chunk_documents
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.records import Document
 
@@ -75,11 +75,24 @@ def test_a_corpus_is_embedded_in_few_calls_and_cut_as_each_document_alone():
     assert together[: len(alone)] == alone
 
 
-def test_windows_hold_so_many_sentences():
+def test_each_sentence_is_embedded_once():
     embed = ByWord()
     cut("One. Two. Three. Four.", embed=embed)
+    assert embed.texts == ["One.", "Two.", "Three.", "Four."]
+
+
+def test_a_window_is_its_sentences_each_by_the_root_of_its_length():
+    # Sentences of 4, 16 and 9 characters: roots 2, 4, 3. First place: (2, 0) beside (0, 4) + (3, 0) = (3, 4):
+    # cosine 3 / 5. Second: (2, 0) + (0, 4) = (2, 4) beside (3, 0): cosine 2 / root of 20.
     assert WINDOW == 2
-    assert embed.texts == ["One.", "One. Two.", "Two. Three.", "Three. Four.", "Four."]
+    vectors = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.float32)
+    lengths = np.array([[4], [16], [9]], dtype=np.float32)
+    assert _similarities(vectors, lengths) == pytest.approx([3 / 5, 2 / 20**0.5])
+
+
+def test_a_sentence_without_a_vector_is_like_nothing():
+    similarities = _similarities(np.zeros((2, 2), dtype=np.float32), np.ones((2, 1), dtype=np.float32))
+    assert similarities.tolist() == [0]
 
 
 def test_without_an_embedder_it_is_said_what_to_do():

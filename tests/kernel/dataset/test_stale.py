@@ -284,3 +284,48 @@ def test_a_short_sentence_that_moved_alone_to_another_document_is_found_there():
     page = f"How to bake, and for whom. {sentence} Wipe the oven with a dry cloth."
     assert state(question, MILL.replace(sentence, ""), care=page) == "moved"
     assert words_now(question, MILL.replace(sentence, ""), care=page) == ("care", sentence)
+
+
+COMMAND = "_build/prod/rel/my_app start"
+GUIDE = (
+    f"The release is at hand. Read the notes first.\n\n    # To start it\n    {COMMAND}\n\n"
+    f"You can start the release by calling `{COMMAND}`, or boot the server by hand, as you like."
+)
+
+
+def test_a_changed_sentence_is_unclear_where_its_short_evidence_stands_elsewhere_by_itself():
+    at = GUIDE.rindex(COMMAND)
+    span = Evidence(document_id="mill", start=at, end=at + len(COMMAND))
+    question = Question(id="q", question="What starts it?", reference=COMMAND, evidence=[span])
+    known = remember_sources(question, {"mill": GUIDE})
+    changed = GUIDE[:at] + "bin/server" + GUIDE[at + len(COMMAND) :]
+    checked = check(known, changed)
+    assert (checked.states, checked.stale) == ({"q": "unclear"}, {})
+    assert checked.because["q"].endswith("though the document has its words at another place too.")
+    assert checked.questions[0].evidence == [span]
+    gone = check(known, GUIDE[: GUIDE.index("\n\nYou can")])
+    assert gone.states == {"q": "unclear"}
+    assert gone.because["q"].endswith("but nothing of what stood beside them.")
+    # With anything of what stood beside it, it was moved.
+    beside = GUIDE[:at] + "bin/server" + GUIDE[at + len(COMMAND) :] + GUIDE[at - 40 : at + 60]
+    assert check(known, beside).states == {"q": "moved"}
+
+
+def test_a_changed_answer_under_another_id_is_not_traded_for_a_sentence_that_is_less_like_it():
+    question = asked("1843")
+    other = "The mill on the hill was built in 1843 by Jonas Braun the elder."
+    assert check(question, None, mill2=MILL.replace("1843", "1850"), hill=other).states == {
+        "q": "answer changed"
+    }
+    assert check(question, None, mill2=MILL, hill=other).states == {"q": "moved"}
+
+
+def test_of_a_sentence_that_is_remembered_its_end_is_seen_where_its_beginning_alone_would_end_before():
+    # Thai ends a clause at the first space after so many characters: a passage that is cut ends others.
+    before = "หมู่บ้านริมแม่น้ำแห่งนี้มีประวัติศาสตร์ยาวนานและมีผู้คนอาศัยอยู่มากมายมาตั้งแต่อดีต"
+    after = "ซึ่งได้รับความนิยมอย่างมากจากนักท่องเที่ยวทั่วประเทศและผู้ที่มาจากต่างประเทศ"
+    text = f"{before} โยนาส เวเบอร์ สร้างโรงสีเก่าแก่ของหมู่บ้าน {after}"
+    question = asked("โยนาส เวเบอร์", text=text, reference="โยนาส เวเบอร์")
+    known = remember_sources(msgspec.structs.replace(question, lang="th"), {"mill": text})
+    assert state(known, text.replace("ซึ่งได้รับ", "ซึ่งไม่ได้รับ")) == "answer changed"
+    assert state(known, f"ข่าว {text}") == "moved"

@@ -1,6 +1,7 @@
 """All judges of one metric apply to the same answers: every shipped judge on a table of rows."""
 
 import asyncio
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -64,6 +65,7 @@ def applies(name: str, row: dict[str, Any]) -> bool:
         return True
 
 
+@cache  # 120 files, for each of the rows
 def _by_metric() -> dict[str, list[str]]:
     named = sorted(
         (load_judge(name).measures, name) for name in judge_names() if not load_judge(name).needs_embedder

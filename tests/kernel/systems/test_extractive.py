@@ -1,3 +1,6 @@
+import numpy as np
+import pytest
+
 from ragstone.kernel.config import ExtractiveSystem
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.records import Context, Question
@@ -45,3 +48,30 @@ def test_the_threshold_decides_and_zero_always_answers():
     question = "How often is a filter of Chinese make cleaned?"
     assert answered(question, [PUMP], threshold=0.9).metadata is None
     assert answered(question, [PUMP], threshold=0).metadata is not None
+
+
+@pytest.mark.parametrize(("likeness", "is_quoted"), [(0.9, True), (0.0, False)])
+def test_with_an_embedder_what_is_near_in_meaning_is_quoted_and_what_is_not_is_refused(likeness, is_quoted):
+    def embed(texts, role):
+        near = [1.0 if role == "query" else likeness if "soil" in text else 0.0 for text in texts]
+        return np.array([[cosine, (1 - cosine * cosine) ** 0.5] for cosine in near], np.float32)
+
+    row = Question(id="q", question="How much water does sandy soil need in May?")
+    for threshold, expected in ((None, is_quoted), (0, True)):
+        declared = ExtractiveSystem(embedder="packaged", threshold=threshold)
+        answer = quote_contexts(row, [PUMP, SOIL], declared, system="s", embed=embed)
+        assert (answer.metadata is not None) == expected
+        assert ("12 mm" in answer.answer) == expected
+    assert quote_contexts(row, [], declared, system="s", embed=embed).metadata is None
+
+
+def test_with_an_embedder_a_paraphrase_without_the_words_can_be_quoted():
+    def embed(texts, role):
+        near = [1.0 if role == "query" or "filter" in text else 0.0 for text in texts]
+        return np.array([[cosine, (1 - cosine * cosine) ** 0.5] for cosine in near], np.float32)
+
+    question = "Filter washing interval?"
+    assert answered(question, [PUMP]).metadata is None
+    row = Question(id="q", question=question)
+    answer = quote_contexts(row, [PUMP], ExtractiveSystem(embedder="packaged"), system="s", embed=embed)
+    assert answer.answer == "Its filter is cleaned once a month."

@@ -30,9 +30,16 @@ class Searched:
 
 
 def called(
-    search, arguments, *, text="Sow maize in April [1].", own="When do I sow?", filters=None, lang="en"
+    search,
+    arguments,
+    *,
+    text="Sow maize in April [1].",
+    own="When do I sow?",
+    filters=None,
+    lang="en",
+    loosen=(),
 ):
-    tool = documents_tool(search, answering(Scripted(text)), k=2, tags=[CROP, ANY])
+    tool = documents_tool(search, answering(Scripted(text)), k=2, tags=[CROP, ANY], loosen=loosen)
     heard = Heard()
     asked = Asked(turns=(Turn("user", own),), filters=filters or {})
     situation = Situation(asked=asked, lang=lang, today=date(2026, 3, 1), emit=heard)
@@ -74,8 +81,77 @@ def test_a_restriction_that_finds_nothing_is_dropped():
 def test_what_the_user_restricts_always_holds():
     search = Searched(lambda _query, _filters: [])
     found = called(search, {"question": "When?", "crop": "wheat"}, filters={"crop": "maize"})
-    assert [filters for _, _, filters in search.asked] == [{"crop": "maize"}, {"crop": "maize"}]
+    assert [filters for _, _, filters in search.asked] == [{"crop": "maize"}]
     assert found.reply.kind == "refusal"
+    assert found.reply.text.startswith("No documents fit maize.")
+
+
+CORPUS = {"crop": "maize", "region": "Kenya", "lang": "en"}  # what the only documents are tagged with
+
+
+def tagged(_query, filters):
+    return list(MAIZE) if all(CORPUS[key] == value for key, value in filters.items()) else []
+
+
+def test_what_the_question_names_and_no_document_has_is_said_to_be_dropped_the_last_tag_first():
+    search = Searched(tagged)
+    own = "When do I sow corn in Peru?"
+    found = called(search, {"question": own, "crop": "maize", "region": "Peru"}, own=own)
+    assert [filters for _, _, filters in search.asked] == [
+        {"crop": "maize", "region": "Peru"},
+        {"crop": "maize"},
+    ]
+    assert found.reply.text.startswith("No documents fit maize, Peru. I searched without Peru.\n\n")
+    assert found.reply.tags["loosened"] == "region"
+
+
+def test_filters_of_language_crop_and_region_hold_together_and_loosen_in_the_order_of_the_settings():
+    search = Searched(tagged)
+    own = {"crop": "maize", "region": "Peru", "lang": "es"}
+    found = called(search, {"question": "When?"}, filters=own, loosen=("lang", "region"))
+    assert [filters for _, _, filters in search.asked] == [
+        own,
+        {"crop": "maize", "region": "Peru"},
+        {"crop": "maize"},
+    ]
+    assert found.reply.text.startswith(
+        "No documents fit maize, Peru, Español. I searched without Español, Peru."
+    )
+    assert found.reply.tags["loosened"] == "lang, region"
+
+
+def test_a_crop_that_may_not_be_loosened_is_never_answered_with_another():
+    search = Searched(tagged)
+    own = {"crop": "rice", "lang": "en"}
+    found = called(search, {"question": "When?"}, filters=own, loosen=("lang", "region"))
+    assert (found.reply.kind, found.passages) == ("refusal", ())
+    assert found.reply.text.startswith("No documents fit rice, English.")
+    assert "without" not in found.reply.text
+    assert "loosened" not in found.reply.tags
+
+
+def test_where_something_fits_nothing_is_said_of_filters():
+    for filters in ({}, CORPUS):
+        found = called(Searched(tagged), {"question": "When?"}, filters=filters, loosen=("lang",))
+        assert "fit" not in found.reply.text
+        assert "loosened" not in found.reply.tags
+
+
+def test_a_filter_is_shown_short_and_without_controls():
+    value = "x\u202e" + "y" * 500
+    found = called(Searched(tagged), {"question": "When?"}, filters={"crop": value})
+    first = found.reply.text.splitlines()[0]
+    assert len(first) < 120
+    assert "\u202e" not in first
+
+
+@pytest.mark.parametrize("lang", SPOKEN)
+def test_loosened_filters_are_said_in_every_language(lang):
+    found = called(
+        Searched(tagged), {"question": "?"}, filters={"region": "Peru"}, loosen=["region"], lang=lang
+    )
+    assert found.reply.text.startswith(phrase("no_fit", lang, filters="Peru"))
+    assert phrase("searched_without", lang, dropped="Peru") in found.reply.text
 
 
 def test_a_question_put_in_another_language_is_searched_for_in_the_users_words_too():

@@ -3,7 +3,7 @@ from msgspec.structs import replace
 from tests.support.scripted_assistant import MAIZE, SECRET
 
 from ragstone.kernel.errors import ConfigError
-from ragstone_assistant.answering.prompting import load_answering_prompt, render
+from ragstone_assistant.answering.prompting import for_audience, load_answering_prompt, render
 
 QUESTION = "When do I sow maize?"
 
@@ -70,3 +70,11 @@ def test_blank_passages_are_left_out_and_a_long_question_is_cut():
     assert [one.chunk_id for one in made.passages] == ["maize-2#0"]
     assert len(made.prompt.messages[1].content) < 5000
     assert rendered(passages=[replace(MAIZE[0], text="")]).passages == ()
+
+
+def test_a_prompt_for_an_audience_adds_its_tone_and_nothing_else():
+    plain = load_answering_prompt("cited")
+    toned = for_audience(plain, "farmer", "The reader is\na farmer.")
+    assert toned.prompt == plain.prompt.rstrip() + "\n- The reader is a farmer.\n"
+    assert (toned.name, toned.version) == ("cited_farmer", plain.version)
+    assert for_audience(plain, "farmer", " ") is plain

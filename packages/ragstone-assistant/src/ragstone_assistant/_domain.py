@@ -16,6 +16,7 @@ from ragstone.kernel.config import AssistantSection, convert_section, parse_toml
 from ragstone.kernel.config.loading import SectionT
 from ragstone.kernel.config.section import Positive, Section
 from ragstone.kernel.errors import ConfigError, nearest
+from ragstone.kernel.judging.lexical import no_refusal
 from ragstone_assistant.guards import any_of, said
 from ragstone_assistant.languages import LANGUAGES, SPOKEN, language, phrase
 
@@ -73,6 +74,27 @@ class ScopeWords(Section, frozen=True, kw_only=True):
     inside: list[str] = []
     words: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
+
+
+class AudienceTexts(Section, frozen=True, kw_only=True):
+    """What an assistant says to one audience in a language: of the page, and in its replies.
+
+    greeting, declined: with `{scope}` in place of what it is about. refusal: where no document answers.
+    """
+
+    welcome: str | None = None
+    notice: str | None = None
+    greeting: str | None = None
+    declined: str | None = None
+    refusal: str | None = None
+
+
+class AudienceFile(Section, frozen=True, kw_only=True):
+    """`audiences/NAME.toml`: who reads the answers. tone: what a model is told of them, a sentence or two in
+    English. texts: language -> what is said to them; the package says what is missing."""
+
+    tone: str = ""
+    texts: dict[str, AudienceTexts] = {}
 
 
 class SensitiveFile(Section, frozen=True, kw_only=True):
@@ -136,12 +158,16 @@ class Domain:
         planner: PlannerWords | None = None,
         scope: ScopeWords | None = None,
         sensitive: SensitiveTerms | None = None,
+        audience: AudienceFile | None = None,
+        audience_name: str = "",
     ) -> None:
         """texts: of each language. Raises ValueError for a list of words or a slot that nothing declares."""
         self.texts = {lang: (texts or {}).get(lang) or DomainTexts() for lang in LANGUAGES}
         self.planner = planner or PlannerWords()
         self.scope_words = scope or ScopeWords()
         self.sensitive = sensitive or SensitiveTerms()
+        self.audience = audience or AudienceFile()
+        self.audience_name = audience_name
         self._patterns: dict[tuple[str, str], re.Pattern[str]] = {}
         self._check()
 
@@ -169,6 +195,12 @@ class Domain:
             everywhere = {texts.scope for texts in self.texts.values()}
             return (len(everywhere) == 1 and everywhere.pop()) or phrase("default_scope", lang)
         return self._own(lang).scope or self._own("en").scope or phrase("default_scope", lang)
+
+    def say(self, name: str, lang: str) -> str:
+        """Return `greeting`, `thanks` or `declined` in a language, as it is said to the audience."""
+        own = getattr(self.audience.texts.get(lang), name, None)
+        scope = self.scope(lang)
+        return own.replace("{scope}", scope) if own else phrase(name, lang, scope=scope)
 
     def ask(self, slot: str, lang: str) -> str:
         """Return the question for a slot; for one without, a question what is meant."""
@@ -239,6 +271,11 @@ def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
         title=section.title, welcome=section.welcome, examples=section.examples, scope=section.scope
     )
     if folder is None:
+        if section.audience is not None:
+            raise ConfigError(
+                "[assistant] audience names a file in the folder `audiences` of `texts`. Add texts, or "
+                "delete audience."
+            )
         return Domain(texts=dict.fromkeys(LANGUAGES, general))
     if not folder.is_dir():
         raise ConfigError(
@@ -249,6 +286,9 @@ def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
         if file.name not in known:
             raise ConfigError(f"{file}: not one of the files of texts. {nearest(file.name, known)}")
     own = {lang: _read(folder / f"{lang}.toml", DomainTexts) or DomainTexts() for lang in LANGUAGES}
+    to = section.audience
+    audience = _read_audience(folder / "audiences", to) if to else AudienceFile()
+    own = {lang: _addressed(texts, audience.texts.get(lang)) for lang, texts in own.items()}
     sensitive = _read(folder / "sensitive.toml", SensitiveFile)
     for name in ("caution", "refusal"):
         if sensitive and "en" not in getattr(sensitive, name):
@@ -259,6 +299,8 @@ def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
             planner=_read(folder / "planner.toml", PlannerWords),
             scope=_read(folder / "scope.toml", ScopeWords),
             sensitive=SensitiveTerms(sensitive),
+            audience=audience,
+            audience_name=to or "",
         )
     except ValueError as mistake:
         raise ConfigError(f"{folder}: {mistake}") from None
@@ -273,6 +315,35 @@ def _read(file: Path, kind: type[SectionT]) -> SectionT | None:
     except (OSError, UnicodeDecodeError) as mistake:
         raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
     return convert_section(parse_toml(text, file), kind, file, text)
+
+
+def _read_audience(folder: Path, name: str) -> AudienceFile:
+    """Return an audience of `audiences`. Raises ConfigError naming file and fix."""
+    file = folder / f"{name}.toml"
+    known = sorted(path.stem for path in folder.glob("*.toml"))
+    if name not in known:
+        raise ConfigError(f"{file}: no such audience. {nearest(name, known)}")
+    audience = _read(file, AudienceFile) or AudienceFile()
+    for lang, texts in audience.texts.items():
+        if lang not in SPOKEN:
+            raise ConfigError(
+                f"{file}: [texts.{lang}] is not a language of the assistant. {nearest(lang, SPOKEN)}"
+            )
+        if texts.refusal and no_refusal(texts.refusal):
+            raise ConfigError(
+                f"{file}: the refusal of [texts.{lang}] does not read as one. Say that the documents do not "
+                "answer."
+            )
+    return audience
+
+
+def _addressed(texts: DomainTexts, to: AudienceTexts | None) -> DomainTexts:
+    """Return the texts of a language as an audience reads them."""
+    if to is None:
+        return texts
+    return msgspec.structs.replace(
+        texts, welcome=to.welcome or texts.welcome, notice=to.notice or texts.notice
+    )
 
 
 def _filled(own: DomainTexts, general: DomainTexts) -> DomainTexts:

@@ -19,12 +19,12 @@ from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError, check
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Turn
+from ragstone.kernel.retrieval.declining import UNRELATED
 from ragstone_assistant._domain import Domain, load_domain
 from ragstone_assistant._scope import scope_guard, subjects
 from ragstone_assistant.answering.answering import Answering, answer_from
-from ragstone_assistant.answering.documents import Search, documents_tool
-from ragstone_assistant.answering.prompting import load_answering_prompt
-from ragstone_assistant.answering.support import UNRELATED
+from ragstone_assistant.answering.documents import Search, documents_tool, restricted, restrictions
+from ragstone_assistant.answering.prompting import for_audience, load_answering_prompt
 from ragstone_assistant.building import opened_knowledge
 from ragstone_assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece
 from ragstone_assistant.guards import without_instructions
@@ -95,7 +95,14 @@ async def open_assistant(
         model = await _open_model(section, opened)
         answering = _answering(section, opened, model, domain)
         search = knowledge.search
-        documents = documents_tool(search, answering, k=section.k, tags=tags, examples=domain.searches())
+        documents = documents_tool(
+            search,
+            answering,
+            k=section.k,
+            tags=tags,
+            examples=domain.searches(),
+            loosen=section.loosen,
+        )
         tools = [documents, *await _open_tools(settings, opened, stack)]
         topics = knowledge.filters().get("topic", [])
         await learn_texts(section, domain, tools, topics, opened.embedder(section.embedder))
@@ -112,9 +119,15 @@ async def open_assistant(
             }
 
         know = await asyncio.to_thread(_reader_of, tags, domain)
+        reply = respond_with(agent, know, [tag.key for tag in tags], today)
+
+        async def respond(asked: Asked, emit: Emit) -> Said:
+            filters = {**section.filters, **asked.filters}  # a conversation's own values go before
+            return await reply(msgspec.structs.replace(asked, filters=filters), emit)
+
         yield Assistant(
-            respond=respond_with(agent, know, [tag.key for tag in tags], today),
-            answer=_answer_from(search, answering, section.k, section.time_limit_s),
+            respond=respond,
+            answer=_answer_from(search, answering, section, tags),
             health=health,
             knowledge=knowledge,
             log=log,
@@ -170,12 +183,15 @@ def _answering(
     """Return what answers are made with: the model, or quotes alone."""
     return Answering(
         stream=model.stream if model and _writes(section) else None,
-        prompt=load_answering_prompt(section.prompt),
+        prompt=for_audience(
+            load_answering_prompt(section.prompt), domain.audience_name, domain.audience.tone
+        ),
         secret=session.secret(),
         embed=session.embedder(section.embedder),
         context_tokens=model.context_tokens if model else 0,
         model=model.name if model else "",
         sensitive=domain.sensitive,
+        refusals={lang: to.refusal for lang, to in domain.audience.texts.items() if to.refusal},
     )
 
 
@@ -231,20 +247,29 @@ def _agent(
     )
 
 
-def _answer_from(search: Search, answering: Answering, k: int, time_limit_s: float) -> AnswerFrom:
+def _answer_from(
+    search: Search, answering: Answering, section: AssistantSection, tags: Sequence[Tag]
+) -> AnswerFrom:
     """Return what answers a question from the documents alone."""
 
     async def answer(question: str, filters: Mapping[str, str], lang: str | None, emit: Emit) -> Said:
-        spoken, deadline = language_of(question, lang), asyncio.get_running_loop().time() + time_limit_s
+        spoken = language_of(question, lang)
+        deadline = asyncio.get_running_loop().time() + section.time_limit_s
+        asked = Asked(turns=(Turn("user", question),), filters={**section.filters, **filters})
         try:
-            passages = await search(question, k, filters)
+            found = await restricted(
+                search, question, section.k, restrictions({}, asked, tags, section.loosen)
+            )
         except KnowledgeDown as down:
             text = phrase("documents_unavailable", spoken)
             emit(TextPiece(text))
             return Said(text=text, kind="unavailable", lang=spoken, error=str(down))
-        outcome = await answer_from(question, passages, spoken, answering, emit, deadline)
-        tags = dict(filters) | question_tags(spoken, passages) | outcome.tags
-        return msgspec.structs.replace(outcome, tags=tags)
+        if lead := found.lead(spoken):
+            emit(TextPiece(lead))
+        outcome = await answer_from(question, found.passages, spoken, answering, emit, deadline)
+        outcome = found.told(outcome, lead)
+        asked_tags = dict(filters) | question_tags(spoken, found.passages)
+        return msgspec.structs.replace(outcome, tags=asked_tags | outcome.tags)
 
     return answer
 

@@ -34,7 +34,8 @@ async def opened_knowledge(
 ) -> AsyncIterator[KnowledgeBase]:
     """Give the knowledge base of `[assistant]`, with a session's embedder; closed at the end of the block.
 
-    model: names topics; without one their words do. building: all that it holds may be embedded anew. Else
+    model: names topics; without one their words do. building: all that it holds may be embedded anew, and
+    nobody waits for answers of this process. Else
     one that was built with the packaged embedder before Ragstone multiplied for itself is opened with that.
 
     Raises ConfigError for a wrong file of tags, ModelError for an unknown embedder, and what open_knowledge
@@ -45,7 +46,7 @@ async def opened_knowledge(
     embed = session.embedder(section.embedder)
     namer = await _namer(model, session) if model else None
     root, options = Path(settings.root), ingest_options(settings)
-    knowledge = open_knowledge(section, root, embed, tags, options, namer=namer)
+    knowledge = open_knowledge(section, root, embed, tags, options, namer=namer, serving=not building)
     if section.embedder == PACKAGED and not building:
         before = session.embedder(PACKAGED_BEFORE)
         if knowledge.embedders() == {before.identity}:

@@ -2,9 +2,11 @@
 
 import msgspec
 
+from ragstone.features.blame._asked import short
+from ragstone.features.blame._departures import StepFault
 from ragstone.features.blame._passages import HeldAnswer
 from ragstone.features.blame._points import CountedPoint
-from ragstone.features.blame._steps import AgentSteps, StepFault, short
+from ragstone.features.blame._steps import AgentSteps
 from ragstone.kernel.document.numbers import percent
 from ragstone.kernel.runs.causes import Cause, Caused, Component
 
@@ -13,12 +15,14 @@ class KnownAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer, and what is known of it; each None where nobody has told.
 
     right: by the judge. refused: it states nothing. supported: by the contexts that it was made from.
+    lacking: the words that no context has, where a judge of words decided on support.
     """
 
     text: str
     right: bool | None = None
     refused: bool | None = None
     supported: bool | None = None
+    lacking: str | None = None
 
 
 class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +33,8 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     it; None where nobody can tell. gold: the answer of the same model with the relevant passages in hand,
     None where it was not asked. reference: whether these passages support the reference. memory: what the
     model says without any context; same: whether that is what `observed` says. second: whose the second
-    opinion is. steps: what an agent did, None where the answer carries no steps.
+    opinion is. steps: what an agent did, None where the answer carries no steps. stale: why the evidence no
+    longer holds; unclear: why that cannot be told; each empty where it is not so.
     """
 
     point: CountedPoint
@@ -44,6 +49,7 @@ class PointFacts(msgspec.Struct, frozen=True, kw_only=True):
     second: str = ""
     steps: AgentSteps | None = None
     stale: str = ""
+    unclear: str = ""
 
     @property
     def brought(self) -> bool | None:
@@ -68,12 +74,12 @@ def find_cause(facts: PointFacts, system: str) -> Caused:
     """Return the cause of a point: the first of these that the facts show.
 
     An unanswerable question was answered; its evidence is stale; the reference is doubtful; the judge is; an
-    agent's steps explain it; the retriever brought nothing of use; the model refused; it did not use what it
-    had, or went beyond it. That the reference goes before the judge matters where people give a point that a
-    judge takes away because it compares with a wrong reference: then judge and people disagree, and the
-    dataset is the reason.
+    agent's steps explain it; it is unclear whether the documents still hold the answer; the retriever brought
+    nothing of use; the model refused; it did not use what it had, or went beyond it. That the reference goes
+    before the judge matters where people give a point that a judge takes away because it compares with a
+    wrong reference: then judge and people disagree, and the dataset is the reason.
     """
-    rules = (_unanswerable, _stale, _reference, _judge, _steps, _retrieval, _refusal)
+    rules = (_unanswerable, _stale, _reference, _judge, _steps, _unclear, _retrieval, _refusal)
     cause = next((caused for caused in (rule(facts) for rule in rules) if caused), None) or _use(facts)
     return Caused(
         question_id=facts.point.question_id,
@@ -122,18 +128,19 @@ def _reference(facts: PointFacts) -> Assigned | None:
     if not facts.point.lost or facts.reference is not False:
         return None
     gold, where = _in_hand(facts), _documents(facts)
+    words = facts.answer.lacking is not None
+    lacks = "lacks words or numbers of" if words else "does not support"
     if gold is None:
         if not (facts.brought and facts.answer.supported):
             return None
-        reason = (
-            f"The answer keeps to what was retrieved, including {where}, which does not support the "
-            "reference."
-        )
+        keeps = "Most of the answer's words are in" if words else "The answer keeps to"
+        reason = f"{keeps} what was retrieved, including {where}, which {lacks} the reference."
         return Assigned("reference doubtful", "dataset", reason)
     if gold.right or (gold.supported is False and not gold.refused):
         return None
     instead = "the model finds no answer there" if gold.refused else f"they say {_quoted(gold)}"
-    reason = f"The passages of {where} do not support the reference; {instead}."
+    lack = "lack words or numbers of" if words else "do not support"
+    reason = f"The passages of {where} {lack} the reference; {instead}."
     return Assigned("reference doubtful", "dataset", reason)
 
 
@@ -172,7 +179,17 @@ def _steps(facts: PointFacts) -> Assigned | None:
 
 
 def _of_step(fault: StepFault) -> Assigned:
-    return Assigned(fault.cause, "tools" if fault.cause == "tool failed" else "model + prompt", fault.because)
+    components: dict[Cause, Component] = {"tool failed": "tools", "expected steps doubtful": "dataset"}
+    return Assigned(fault.cause, components.get(fault.cause, "model + prompt"), fault.because)
+
+
+def _unclear(facts: PointFacts) -> Assigned | None:
+    """Return that nobody can tell, unless the right passages gave the answer, or the contexts held it."""
+    gold = _in_hand(facts)
+    if not facts.point.lost or not facts.unclear or facts.brought or (gold is not None and gold.right):
+        return None
+    reason = f"{facts.unclear} Whether the documents still hold the answer is unknown."
+    return Assigned("cannot tell", "cannot tell", reason)
 
 
 def _retrieval(facts: PointFacts) -> Assigned | None:
@@ -204,16 +221,19 @@ def _use(facts: PointFacts) -> Assigned:
     had = _had(facts) if facts.brought else _still(facts)
     passages = "the contexts" if seen is facts.answer else "what it was given"
     if seen.supported:
-        reason = f"{had}; the answer keeps to {passages} but is wrong: {_quoted(seen)}."
+        of_words = f"the answer is wrong, though most of its words are in {passages}"
+        keeps = of_words if seen.lacking is not None else f"the answer keeps to {passages} but is wrong"
+        reason = f"{had}; {keeps}: {_quoted(seen)}."
         return Assigned("retrieved but not used", "model + prompt", reason)
     if seen.supported is None:
         reason = f"{had}, but the answer is wrong: {_quoted(seen)}. It is unknown what it is based on."
         return Assigned("cannot tell", "model + prompt", reason)
-    beyond = (
-        f"{had}; the contexts do not support the answer {_quoted(seen)}"
-        if seen is facts.answer
-        else f"{had} and goes beyond {passages}: {_quoted(seen)}"
-    )
+    if seen.lacking:
+        beyond = f"{had}; the answer {_quoted(seen)} has words that are not in {passages} ({seen.lacking})"
+    elif seen is facts.answer:
+        beyond = f"{had}; the contexts do not support the answer {_quoted(seen)}"
+    else:
+        beyond = f"{had} and goes beyond {passages}: {_quoted(seen)}"
     if facts.same is None:
         reason = f"{beyond}. Whether it is from memory or invented was not tested."
         return Assigned("cannot tell", "model + prompt", reason)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 import msgspec
 
 from ragstone.features.blame._causes import KnownAnswer, PointFacts, needs_memory, observed
-from ragstone.features.blame._passages import held_answer, says_reference
+from ragstone.features.blame._passages import held_answer, says_reference, words_outside
 from ragstone.features.blame._plan import BlamePlan, may_ask
 from ragstone.features.blame._points import CountedPoint, Points
 from ragstone.features.blame._steps import AgentSteps, has_figures, read_steps, results_of, telling_result
@@ -187,6 +187,7 @@ class BlameCoordinator:
                 refused=None if answered is None else not answered,
                 # Nothing supports an answer that was made from nothing.
                 supported=False if answer.contexts == [] else supported,
+                lacking=self._lacking(answer, supported),
             ),
             relevant=relevant_documents(question),
             found=self._found(answer, question),
@@ -196,7 +197,14 @@ class BlameCoordinator:
             second=second,
             steps=steps,
             stale=self.plan.stale.get(answer.question_id, ""),
+            unclear=self.plan.unclear.get(answer.question_id, ""),
         )
+
+    def _lacking(self, answer: Answer, supported: bool | None) -> str | None:
+        """Return the words that no context has; None where another judge than one of words decided."""
+        if supported is None or self.plan.support.name != "grounding":
+            return None
+        return words_outside(answer)
 
     def _found(self, answer: Answer, question: Question) -> bool | None:
         run = self.plan.run
@@ -226,6 +234,7 @@ class BlameCoordinator:
                 right=right.get(_key(row)),
                 refused=None if _key(row) not in answered else not answered[_key(row)],
                 supported=supported.get(_key(row)),
+                lacking=self._lacking(row, supported.get(_key(row))),
             )
             for row in rows
             if row.error is None
@@ -260,7 +269,7 @@ class BlameCoordinator:
                     reference=question.reference,
                 )
         lead = self.plan.judge
-        if "reference" not in lead.inputs:
+        if not self.plan.reads_reference:
             return steps_of
         judge = lead if may_ask(self.plan, lead) else load_judge(HELD)
         held = await self.told(judge, [row for row in passed_on.values() if has_figures(row)])
@@ -273,7 +282,7 @@ class BlameCoordinator:
         self, questions: Sequence[Question], passages: Mapping[str, list[Context]]
     ) -> dict[str, bool]:
         """Return whether the right passages support the reference, judged as if it were an answer."""
-        if "reference" not in self.plan.judge.inputs:  # then the reference has lost no point
+        if not self.plan.reads_reference:  # then the reference has lost no point
             return {}
         judge = self.plan.support
         if not may_ask(self.plan, judge):
@@ -330,7 +339,7 @@ class BlameCoordinator:
     async def _same(self, rows: Mapping[Key, Answer]) -> dict[Key, bool]:
         """Return whether closed-book answers say what the answers say that stand in as their references."""
         lead = self.plan.judge
-        judge = lead if lead.needs_model and "reference" in lead.inputs else load_judge(WORDS)
+        judge = lead if lead.needs_model and self.plan.reads_reference else load_judge(WORDS)
         judgements = await self.told(judge, list(rows.values()))
         return {key: judgements[_key(row)] for key, row in rows.items() if _key(row) in judgements}
 

@@ -25,7 +25,7 @@ from ragstone.kernel.judging import Judge, MetricSummary, load_judge
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.fields import JOINT_SUFFIX, JudgeFields
 from ragstone.kernel.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
-from ragstone.kernel.retrieval.relevance import same_documents
+from ragstone.kernel.retrieval.relevance import relevant_documents, same_documents
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import read_manifest, read_summary
 from ragstone.kernel.runs.settings import MANIFEST
@@ -80,7 +80,7 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     system, the mean of the judge whose verdict a point is. support, refusal: tell whether contexts support an
     answer, and whether it refuses. model, prompt: what answers again; no model: nothing is asked of any.
     second: the second judge, and second_model the one that it asks; labels: what people say, in its place.
-    stale: question id -> why its evidence is stale.
+    stale: question id -> why its evidence is stale; unclear: why it is not certain where it is.
     """
 
     run: BlamedRun
@@ -98,6 +98,12 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     labels: list[Label] | None = None
     notes: list[str] = []
     stale: dict[str, str] = {}
+    unclear: dict[str, str] = {}
+
+    @property
+    def reads_reference(self) -> bool:
+        """Whether the judge compares with a reference; a function may take all references."""
+        return not {"reference", "references"}.isdisjoint(self.judge.inputs)
 
 
 def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
@@ -145,6 +151,7 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
         labels=labels,
         notes=[*notes, *placed.notes()],
         stale={name: placed.because[name] for name in placed.stale},
+        unclear={name: placed.because[name] for name, state in placed.states.items() if state == "unclear"},
     )
 
 
@@ -164,6 +171,7 @@ def read_blamed(folder: Path, summary: RunSummary, settings: Settings, of_sheet:
     for chunk in _rows(folder / "chunks.jsonl", Chunk):
         chunks_of.setdefault(chunk.document_id, []).append(chunk)
     documents = {row.id: row for row in _rows(folder / "documents.jsonl", Document)}
+    answers = _with_document_ids(answers, questions, documents)
     return BlamedRun(
         folder=folder,
         summary=summary,
@@ -175,6 +183,33 @@ def read_blamed(folder: Path, summary: RunSummary, settings: Settings, of_sheet:
         judgements=judgements,
         same=same_documents([*documents.values()], settings.documents.copies),
     )
+
+
+def _with_document_ids(
+    answers: Sequence[Answer], questions: Mapping[str, Question], documents: Mapping[str, Document]
+) -> list[Answer]:
+    """Return the answers with the ids of their contexts as those of documents, where they are that.
+
+    An application may name its sources by `id` alone. These are documents only if no context of the run names
+    its document, and each id is one of the corpus or of the documents that questions name: ids of chunks are
+    not. Numbers are left alone, for those of chunks and of documents look the same.
+    """
+    contexts = [context for row in answers for context in row.contexts or ()]
+    known = documents.keys() | {name for row in questions.values() for name in relevant_documents(row)}
+    ids = {context.id for context in contexts if context.document_id is None}
+    if any(context.document_id for context in contexts) or not ids or not ids <= known:
+        return [*answers]
+    if any(name.isdecimal() for name in ids if name):
+        return [*answers]
+    return [
+        msgspec.structs.replace(
+            row,
+            contexts=[msgspec.structs.replace(context, document_id=context.id) for context in row.contexts],
+        )
+        if row.contexts
+        else row
+        for row in answers
+    ]
 
 
 def questions_in(answers: Iterable[Answer]) -> Iterator[Question]:

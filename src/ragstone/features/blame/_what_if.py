@@ -13,13 +13,13 @@ from ragstone.features.blame._price import LabelledVerdict, net_change
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Context
 from ragstone.kernel.retrieval.relevance import relevant_documents
-from ragstone.kernel.runs.causes import Caused, ChangePrice, Component, SystemChange
+from ragstone.kernel.runs.causes import Cause, Caused, ChangePrice, SystemChange
 from ragstone.kernel.systems.rag import gold_contexts
 
 FEWEST_ASKED = 0.8  # of the answers that a price is to rest on: fewer, and those that came are no sample
-OF_CAUSES: tuple[tuple[SystemChange, Component], ...] = (
-    ("references mended", "dataset"),
-    ("tools never fail", "tools"),
+OF_CAUSES: tuple[tuple[SystemChange, tuple[Cause, ...]], ...] = (
+    ("references mended", ("reference doubtful", "stale evidence")),
+    ("tools never fail", ("tool failed",)),
 )
 
 
@@ -144,8 +144,8 @@ def prices(
         if (price := _asked(change, again, replies, clusters, labelled if by_people else []))
     ]
     bounds = _of_retrieval(replies, facts, {price.change: price for price in asked}, answerable, clusters)
-    for change, component in OF_CAUSES:
-        back = {row.question_id for row in causes if row.component == component}
+    for change, mended in OF_CAUSES:
+        back = {row.question_id for row in causes if row.cause in mended}
         if any(point.lost and point.question_id in back for point in answerable):
             bound = _bound(change, back, answerable, clusters)
             bounds.append(msgspec.structs.replace(bound, basis="by causes"))

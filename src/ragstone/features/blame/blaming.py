@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench import benched_changes
 from ragstone.features.blame._causes import PointFacts, find_cause
 from ragstone.features.blame._desk import BlameCoordinator
 from ragstone.features.blame._plan import BlamePlan, plan_blame
@@ -65,7 +66,7 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
         )
     if plan.run.of_sheet:
         notes.append("The run holds no documents, so no reference is doubted.")
-    elif "reference" not in plan.judge.inputs:
+    elif not plan.reads_reference:
         notes.append(f"{plan.judge.name} reads no reference, so no reference is doubted.")
     elif not plan.support.needs_model:
         notes.append(
@@ -144,7 +145,8 @@ def _steps_note(facts: Sequence[PointFacts]) -> list[str]:
         return []
     return [
         f"The rows of {plural(n_untold, 'lost point')} of an agent do not say which steps are expected "
-        f"(column {EXPECTED_STEPS[0]}), so a wrong tool and wrong arguments cannot be detected there."
+        f"(column {EXPECTED_STEPS[0]}), so a wrong tool cannot be detected there, and wrong "
+        "arguments only by an error that says so."
     ]
 
 
@@ -268,13 +270,17 @@ async def _blame(plan: BlamePlan, how: SessionOptions) -> BlameSummary:
     with held(folder):
         async with open_session(plan.settings, how) as session:
             blamed = await lay_blame(plan, session)
+        named = [row.system for row in blamed.systems]
+        look = plan.settings.blame.what_if and len(named) == 1
+        benched, of_benches = benched_changes(folder, named[0]) if look else ([], [])
         summary = BlameSummary(
             name=plan.run.summary.name,
             version=__version__,
             systems=blamed.systems,
             models=_models(plan),
             made_from=digests(folder),
-            notes=notes_of_run(plan),
+            notes=[*notes_of_run(plan), *of_benches],
+            benched=benched,
         )
         write_rows(folder / ANSWERS, blamed.answers, Answer, force=True)
         write_rows(folder / JUDGEMENTS, blamed.judgements, Judgement, force=True)

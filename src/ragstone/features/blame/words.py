@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
+from ragstone.features.blame._candidate_sentence_table import BENCHED, CHOSEN, MEANING
 from ragstone.features.blame._sentence_table import (
     LARGEST,
     NOT_ADDING,
@@ -34,7 +35,7 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import count, percent, percent_ends, usd, with_level
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary
-from ragstone.kernel.runs.causes import Cause, Caused, ChangePrice, ComponentShare, SystemBlame
+from ragstone.kernel.runs.causes import BenchedChange, Cause, Caused, ChangePrice, ComponentShare, SystemBlame
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.sentences import say
 
@@ -46,7 +47,10 @@ WHAT = {
     "judge": "judge and second opinion disagree",
     "cannot tell": "the evidence does not decide",
 }
-OF_AGENTS = {"model + prompt": "what was needed was available but not called for, or the answer is wrong"}
+OF_AGENTS = {
+    "dataset": "the reference, the documents that the question names, or the expected steps",
+    "model + prompt": "what was needed was available but not called for, or the answer is wrong",
+}
 LEAD = (
     "A point is a question. It is lost if the judge scores the answer below the middle of its scale. Each "
     "lost point is assigned to one component, by what the model answers when given the right documents and "
@@ -77,12 +81,12 @@ def blame_blocks(summary: BlameSummary, causes: Sequence[Caused]) -> list[Block]
     return [
         Heading("Where the lost points went", level=3, anchor="lost", where="page"),
         Paragraph(LEAD + LEAD_OF_AGENTS * any(map(_acts, summary.systems)), tone="lead", where="page"),
-        *(block for row in summary.systems for block in _system(row, causes)),
+        *(block for row in summary.systems for block in _system(row, causes, summary.benched)),
         *([Listing(notes(summary), prose=True, where="page")] if notes(summary) else []),
     ]
 
 
-def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
+def _system(row: SystemBlame, causes: Sequence[Caused], benched: Sequence[BenchedChange] = ()) -> list[Block]:
     meanings = WHAT | OF_AGENTS if _acts(row) else WHAT
     what = " ".join(
         f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
@@ -90,15 +94,24 @@ def _system(row: SystemBlame, causes: Sequence[Caused]) -> list[Block]:
     sentences = [
         sentence for sentence in (say(row, STALE_LOST), worth(row), judged_by(row), left_out(row)) if sentence
     ]
+    changes = [change for change in benched if change.system == row.system]
+    candidates = [
+        Paragraph(
+            " ".join(filter(None, [text, say(change, CHOSEN), say(change, *MEANING)])),
+            part="answer" if change.verdict == "better" else "",
+        )
+        for change in changes
+        if (text := say(change, *BENCHED))
+    ]
     return [
         Heading(row.system, level=4),
         Paragraph(outcome(row), tone="strong", part="answer"),
         Paragraph(" ".join(sentences)),
         shares_table(row),
         Paragraph(what, tone="muted", where="page"),
-        *(_prices(row) if measured_prices(row) else []),
+        *([*_prices(row), *candidates] if measured_prices(row) else []),
         *_causes(row, causes),
-        *([] if measured_prices(row) else _prices(row)),
+        *([] if measured_prices(row) else [*_prices(row), *candidates]),
     ]
 
 

@@ -8,8 +8,9 @@ from itertools import permutations
 import msgspec
 from numpy.random import Generator
 
-from ragstone.kernel.corpus.tokens import search_terms, tokenize
+from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize
 from ragstone.kernel.dataset.candidate import SourcePassage
+from ragstone.kernel.records import Question, references
 
 MOST_CHAINS = 3  # that a passage is part of, so that no few passages make all questions
 # Of the terms of the shorter text: two passages that share more say the same, and one of them is enough. The
@@ -79,6 +80,30 @@ def names_link(question: str, links: Sequence[str]) -> str | None:
     """Return the link that a question names, None where it names none."""
     plain = f" {' '.join(tokenize(question))} "
     return next((link for link in links if f" {' '.join(tokenize(link))} " in plain), None)
+
+
+def suffices_alone(question: Question, passages: Sequence[SourcePassage]) -> SourcePassage | None:
+    """Return a passage that has, of all words of a question and its answer, those that any passage has.
+
+    Then the others add no word to it, and whoever reads it alone can answer. Words that say little are left
+    out, and an inflected form is the same word (see search_terms). No model is asked. None where no passage
+    is so, and where it has no word of the answer, or none of the question.
+    """
+    asked, answer = _content(question.question), _content("".join(references(question)[:1]))
+    held = [set(search_terms(f"{passage.title or ''} {passage.text}")) for passage in passages]
+    words_of = [{word for word in asked | answer if _has(word, terms)} for terms in held]
+    known = set[str]().union(*words_of)
+    pairs = zip(passages, words_of, strict=True)
+    return next((one for one, words in pairs if words == known and words & asked and words & answer), None)
+
+
+def _content(text: str) -> set[str]:
+    return {word for word in tokenize(text) if word not in function_words()}
+
+
+def _has(word: str, terms: Container[str]) -> bool:
+    """Return whether a word, or another form of it, is among the terms of a text."""
+    return all(term in terms for term in search_terms(word)[-1:])
 
 
 def are_related(first: SourcePassage, other: SourcePassage) -> bool:

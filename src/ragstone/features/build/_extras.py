@@ -11,7 +11,14 @@ import numpy as np
 from numpy.random import Generator
 
 from ragstone.features.build._built import Written, call_failed, noted
-from ragstone.features.build._chains import MOST_CHAINS, Chain, are_related, chain_passages, names_link
+from ragstone.features.build._chains import (
+    MOST_CHAINS,
+    Chain,
+    are_related,
+    chain_passages,
+    names_link,
+    suffices_alone,
+)
 from ragstone.features.build._critique import ask_closed_book, drop_known, find_answer
 from ragstone.features.build._fact_writing import tidy
 from ragstone.features.build._filling import (
@@ -294,7 +301,7 @@ async def search_passages(passages: Sequence[SourcePassage]) -> SearchPassages:
 
 
 async def _write_hop(chain: Chain, turn: DialogueTurn, tools: WritingTools) -> Written:
-    """Return a question along a chain, lost where it names a link or is answered without all of it."""
+    """Return a question along a chain, lost where it names a link or one passage suffices."""
     written = await write_questions(
         chain.passages,
         turn,
@@ -308,6 +315,11 @@ async def _write_hop(chain: Chain, turn: DialogueTurn, tools: WritingTools) -> W
     for candidate in map(settle, written.candidates):
         if candidate.loss is None and (named := names_link(candidate.question.question, chain.links)):
             candidate = lose(candidate, "names_link", named)
+        if candidate.loss is None and (alone := suffices_alone(candidate.question, candidate.passages)):
+            detail = (
+                f"{alone.document_id} alone has every word of question and answer that the documents have"
+            )
+            candidate = lose(candidate, "single_hop", detail)
         candidate = await needs_all(candidate, ask=tools.criticise, secret=tools.secret, settle=settle)
         if candidate.loss is None:
             candidate = drop_known(await ask_closed_book(candidate, ask=tools.write, secret=tools.secret))

@@ -188,7 +188,7 @@ def refresh(
     - `ragstone build refresh questions.jsonl handbook/ -o questions/2026-12.jsonl`
     """
     from ragstone.features.build._refresh_words import refresh_lines
-    from ragstone.features.build.refresh import refresh_file
+    from ragstone.features.build.refresh import refresh_file, stale_path
     from ragstone.kernel.config import load_settings
 
     settings = choose(load_settings(config), "documents", glob=glob)
@@ -200,6 +200,8 @@ def refresh(
     say(f"New set: {summary.files[0]} ({plural(summary.n_questions - summary.set_aside, 'question')})")
     if summary.set_aside:
         say(f"Set aside: {summary.files[1]} ({plural(summary.set_aside, 'question')})")
+    elif stale_path(output).exists():
+        say(f"{stale_path(output)} is of an earlier refresh and was not touched: no question is stale now.")
     if strict and summary.set_aside:
         raise typer.Exit(UNSCORED)
 

@@ -144,9 +144,9 @@ def refresh_file(
     """Refresh a file of questions, and write the new set, and the stale questions beside it.
 
     sources: a file of documents, or files and folders that `ragstone ingest` reads. output: of another name
-    than `questions`; `NAME.stale.jsonl` beside it gets the questions that are stale, if any are. Raises
-    DataError for files that cannot be read or written, for chunks in place of documents, and as
-    refresh_questions does.
+    than `questions`; `NAME.stale.jsonl` beside it gets the questions that are stale. If none is, a file of
+    that name is left as it is, for somebody may have worked on it. Raises DataError for files that cannot be
+    read or written, for chunks in place of documents, and as refresh_questions does.
     """
     output = Path(output)
     aside = stale_path(output)
@@ -166,8 +166,6 @@ def refresh_file(
             write = stack.enter_context(open_rows(path, Question, force=force))
             for row in of_file:
                 write(row)
-    if not made.stale and force:
-        aside.unlink(missing_ok=True)
     summary = msgspec.structs.replace(made.summary, files=[str(path) for path in files])
     return msgspec.structs.replace(made, summary=summary)
 

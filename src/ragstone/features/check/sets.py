@@ -153,6 +153,14 @@ def _parts(
     names = [str(path) for path in parts]
     if twice := next((name for name, n in Counter(names).items() if n > 1), None):
         raise ConfigError(f"{twice} is named twice: name each file once.")
+    known: dict[tuple[int, int], str] = {}
+    for name in names:
+        if not Path(name).exists():  # read_rows says so; of an address nothing is known
+            continue
+        place = Path(name).stat()
+        other = known.setdefault((place.st_dev, place.st_ino), name)
+        if other != name:
+            raise ConfigError(f"{name} and {other} are the same file: name each file once.")
     return {name: list(read_rows(name, Question)) for name in names}
 
 

@@ -1,7 +1,8 @@
 """A model reads wrong answers and says what went wrong, quoting them; what it says is grouped and named.
 
 The three steps (map, merge, name) are those of grounded coding by a model; every quote is looked for in its
-row, and what does not stand there is dropped before anybody sees it.
+row, and what is not there is dropped before anybody sees it. Answers come in parts, and no call sees rows of
+two: a mode of one part can then be tested on the answers of the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,9 @@ from ragstone.kernel.records import Answer, references
 from ragstone.kernel.runs.modes import EvidencePart, ModeEvidence
 
 AT_ONCE = 5  # rows of one call
+LONGEST_CALL = 20_000  # characters of the rows of one call; a longer row is read alone
 LONGEST_CONTEXT, LONGEST_PART = 2_000, 1_500  # characters of a row that are shown
+AROUND = " \t\n\"'“”„«»…."  # what may be around a quote
 LEAST_QUOTE = 6  # characters that a quote has, unless it is all of the answer
 MOST_MODES = 8
 FEWEST_ROWS = 2  # that a mode must quote: of one row it is an observation
@@ -79,8 +82,9 @@ class WrongRow(msgspec.Struct, frozen=True):
 
 
 class ReadMode(msgspec.Struct, frozen=True, kw_only=True):
-    """A mode that a model proposes; the quotes hold."""
+    """A mode that a model proposes after reading a part; the quotes hold."""
 
+    part: int
     title: str
     question: str
     evidence: list[ModeEvidence]
@@ -99,12 +103,13 @@ class ReadModes(msgspec.Struct, frozen=True, kw_only=True):
     n_failed: int
 
 
-async def read_modes_of(rows: Sequence[WrongRow], model: str, session: Session) -> ReadModes:
-    """Return the modes that a model proposes after reading these rows."""
+async def read_modes_of(parts: Sequence[Sequence[WrongRow]], model: str, session: Session) -> ReadModes:
+    """Return the modes that a model proposes after reading these rows, part by part."""
     ask, secret = await session.models.ask(model), session.secret()
-    pieces = [rows[at : at + AT_ONCE] for at in range(0, len(rows), AT_ONCE)]
+    pieces = [(number, piece) for number, rows in enumerate(parts) for piece in _pieces(rows)]
 
-    async def read(piece: Sequence[WrongRow]) -> list[tuple[WrongRow, RowRemark]] | None:
+    async def read(numbered: tuple[int, Sequence[WrongRow]]) -> list[tuple[WrongRow, RowRemark]] | None:
+        _, piece = numbered
         material = {f"row_{number}": _text(row) for number, row in enumerate(piece, 1)}
         prompt = fenced_prompt(
             READ,
@@ -122,12 +127,14 @@ async def read_modes_of(rows: Sequence[WrongRow], model: str, session: Session) 
         return [(piece[one.row - 1], one) for one in reply.rows if 1 <= one.row <= len(piece)]
 
     replies = await session.each("read wrong answers", read, pieces)
-    remarks = [remark for reply in replies for remark in reply or ()]
-    held = [(remark.what, evidence) for row, remark in remarks if (evidence := held_quote(row, remark.quote))]
-    failed = sum(reply is None for reply in replies)
-    groups: list[RemarkGroup] = []
-    if held:
-        listed = "\n".join(f"{number}. {what}" for number, (what, _) in enumerate(held, 1))
+    held: list[list[tuple[str, ModeEvidence]]] = [[] for _ in parts]
+    for (number, _), reply in zip(pieces, replies, strict=True):
+        for row, remark in reply or ():
+            if evidence := held_quote(row, remark.quote):
+                held[number].append((" ".join(remark.what.split()), evidence))
+
+    async def merge(part: Sequence[tuple[str, ModeEvidence]]) -> list[RemarkGroup] | None:
+        listed = "\n".join(f"{number}. {what}" for number, (what, _) in enumerate(part, 1))
         prompt = fenced_prompt(
             MERGE,
             {"notes": listed},
@@ -138,26 +145,48 @@ async def read_modes_of(rows: Sequence[WrongRow], model: str, session: Session) 
             temperature=0.0,
         )
         try:
-            groups = (await ask(prompt)).value.groups[:MOST_MODES]
+            return [*(await ask(prompt)).value.groups[:MOST_MODES]]
         except CallFailed:
-            failed += 1
-    modes = list(_named(groups, [evidence for _, evidence in held]))
+            return None
+
+    numbers = [number for number, part in enumerate(held) if part]
+    merged = await session.each("name what was read", merge, [held[number] for number in numbers])
+    modes = [
+        mode
+        for number, groups in zip(numbers, merged, strict=True)
+        for mode in _named(groups or (), [evidence for _, evidence in held[number]], number)
+    ]
     return ReadModes(
         modes=modes,
-        n_quotes=len(remarks),
-        n_held=len(held),
-        n_dropped=len(groups) - len(modes),
-        n_failed=failed,
+        n_quotes=sum(len(reply or ()) for reply in replies),
+        n_held=sum(map(len, held)),
+        n_dropped=sum(len(groups or ()) for groups in merged) - len(modes),
+        n_failed=sum(reply is None for reply in (*replies, *merged)),
     )
 
 
-def _named(groups: Sequence[RemarkGroup], held: Sequence[ModeEvidence]) -> Iterator[ReadMode]:
+def _pieces(rows: Sequence[WrongRow]) -> Iterator[list[WrongRow]]:
+    """Yield the rows by as many as one call shows: few, and of a bounded length together."""
+    piece: list[WrongRow] = []
+    length = 0
+    for row in rows:
+        own = len(_text(row))
+        if piece and (len(piece) == AT_ONCE or length + own > LONGEST_CALL):
+            yield piece
+            piece, length = [], 0
+        piece.append(row)
+        length += own
+    if piece:
+        yield piece
+
+
+def _named(groups: Sequence[RemarkGroup], held: Sequence[ModeEvidence], part: int) -> Iterator[ReadMode]:
     for group in groups:
         places = dict.fromkeys(number for number in group.notes if 1 <= number <= len(held))
         evidence = [held[number - 1] for number in places]
         title, question = " ".join(group.name.split()), " ".join(group.statement.split())
         if len({(one.question_id, one.system) for one in evidence}) >= FEWEST_ROWS and title and question:
-            yield ReadMode(title=title, question=question[:LONGEST_QUESTION], evidence=evidence)
+            yield ReadMode(part=part, title=title, question=question[:LONGEST_QUESTION], evidence=evidence)
 
 
 def held_quote(row: WrongRow, quote: str) -> ModeEvidence | None:
@@ -165,17 +194,22 @@ def held_quote(row: WrongRow, quote: str) -> ModeEvidence | None:
 
     Case, line breaks and quotation marks around it do not count.
     """
-    answer, wanted = row.answer, _plain(quote.strip(" \t\n\"'“”„«»…."))
-    if len(wanted) < LEAST_QUOTE and wanted != _plain(answer.answer.strip(" .")):
-        return None
-    if not wanted:
-        return None
-    part = next((name for name, text in _parts(row).items() if wanted in _plain(text)), None)
+    answer = row.answer
+    part = next((name for name, text in _parts(row).items() if is_in(quote, text, answer.answer)), None)
     if part is None:
         return None
     return ModeEvidence(
         question_id=answer.question_id, system=answer.system, quote=" ".join(quote.split()), part=part
     )
+
+
+def is_in(quote: str, text: str, whole: str | None = None) -> bool:
+    """Return whether a quote is in a text, and long enough to say something, or all of `whole` (the text).
+
+    Case, line breaks and quotation marks around it do not count.
+    """
+    wanted, every = _plain(quote.strip(AROUND)), _plain((text if whole is None else whole).strip(" ."))
+    return bool(wanted) and (len(wanted) >= LEAST_QUOTE or wanted == every) and wanted in _plain(text)
 
 
 def _plain(text: str) -> str:

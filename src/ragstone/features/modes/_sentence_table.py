@@ -111,6 +111,8 @@ def _of_run(summary: ModesSummary) -> dict[str, str]:
         "people": plural(proposal.n_of_people, "mode") if proposal else "",
         "known": plural(proposal.n_known, "candidate") if proposal else "",
         "have": "has" if proposal and proposal.n_known == 1 else "have",
+        "grouped": count(proposal.n_grouped) if proposal else "",
+        "notes": plural(proposal.n_notes, "note") if proposal else "",
     }
 
 
@@ -131,6 +133,8 @@ RUN_NEEDS = {
     "people": "modes from people's notes",
     "known": "candidates that are confirmed and name the answers of a mode that has a file",
     "have": "has or have",
+    "grouped": "notes without a tag that the model put into a mode",
+    "notes": "notes without a tag that it was shown",
 }
 
 
@@ -243,8 +247,8 @@ LOST_QUOTES = Sentence[ModesSummary](
 )
 FAILED = Sentence[ModesSummary](
     code="modes-calls-failed",
-    text="{failed} to the model failed, so some wrong answers were not read. Run the command again.",
-    when="a model read answers for this command, and at least one of these calls failed",
+    text="{failed} to the model failed: it has not read all wrong answers or notes. Run the command again.",
+    when="a model read answers or notes for this command, and at least one of these calls failed",
     holds=lambda summary: bool(summary.proposal and summary.proposal.n_failed),
     needs=_run_needs("failed"),
     fills=_of_run,
@@ -257,11 +261,19 @@ OF_PEOPLE = Sentence[ModesSummary](
     needs=_run_needs("people"),
     fills=_of_run,
 )
+GROUPED = Sentence[ModesSummary](
+    code="modes-notes-grouped",
+    text="The model put {grouped} of {notes} without a tag into modes.",
+    when="this command gave a model people's notes without a tag, and no such call failed",
+    holds=lambda summary: bool(summary.proposal and summary.proposal.n_notes),
+    needs=_run_needs("grouped", "notes"),
+    fills=_of_run,
+)
 FOUND_AGAIN = Sentence[ModesSummary](
     code="modes-found-again",
     text="{known} {have} a mode file already, which names at least half of the same answers.",
     when="this command confirmed at least one candidate whose answers, and those of a mode that was there, "
-    "have half of them or more in common",
+    "have half of them or more in common (for one of a model, of the wrong ones that it was tested on)",
     holds=lambda summary: bool(summary.proposal and summary.proposal.n_known),
     needs=_run_needs("known", "have"),
     fills=_of_run,
@@ -277,5 +289,5 @@ OTHER_LABELS = Sentence[Mode](
 )
 MODE_SENTENCES = (CHECKED, CHECKED_BLIND, PARTLY, NOT_ASKED, NOT_CHECKED)
 OUTCOMES = (NONE_WRONG, ALL_WRONG, NONE_CONFIRMED, NO_CANDIDATE, WRONG)
-NOTES = (FEW, UNCOVERED, FOUND_AGAIN, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE)
+NOTES = (FEW, UNCOVERED, FOUND_AGAIN, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE, GROUPED)
 SENTENCES = (*MODE_SENTENCES, OTHER_LABELS, *OUTCOMES, *NOTES)

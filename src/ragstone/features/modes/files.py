@@ -14,6 +14,9 @@ from ragstone.kernel.persistence.journal import replace_whole
 from ragstone.kernel.runs.modes import ModeEvidence
 
 LONGEST_NAME = 60
+MOST_BYTES = 180  # of a name, in UTF-8: file systems take 255, and an ending follows
+APOSTROPHES = "'’ʼ＇`´"
+RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)\d")  # names that Windows takes for devices
 SHOWN_EVIDENCE = 5  # rows that the head of a file quotes
 LONGEST_QUOTE = 160
 
@@ -47,19 +50,36 @@ def read_mode_judges(folder: Path) -> list[Judge]:
 
 
 def mode_name(title: str, taken: Collection[str]) -> str:
-    """Return a title as the name of a mode that is not taken yet: lower-case ASCII letters, digits and _.
+    """Return a title as the name of a mode that is not taken yet: lower-case letters, digits and _.
 
-    Where that leaves out letters of another script, a digest of the title follows, which tells titles apart.
+    Letters of any script stay, with their marks; apostrophes go: `question's words` is `questions_words`.
     """
+    plain = "".join(sign for sign in title if sign not in APOSTROPHES)
+    # Twice: small letters of some capitals are not normal themselves.
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).lower())
+    kinds = map(unicodedata.category, plain)  # letters, marks, numbers
+    name = "".join(
+        sign if kind[0] in "LMN" and not sign.isupper() else " "
+        for sign, kind in zip(plain, kinds, strict=True)
+    )
+    name = "_".join(name.split())
+    if not name[:1].isalpha() or RESERVED.fullmatch(name):
+        name = f"mode_{name}".rstrip("_")
+    name = name[:LONGEST_NAME].encode()[:MOST_BYTES].decode(errors="ignore").rstrip("_")
+    return next(
+        one for n in range(1, len(taken) + 2) if (one := name if n == 1 else f"{name}_{n}") not in taken
+    )
+
+
+def earlier_name(title: str) -> str:
+    """Return the name that a title had before decision 95: ASCII alone, and a digest for other scripts."""
     signs = unicodedata.normalize("NFKD", title)
     name = re.sub(r"[^a-z0-9]+", "_", signs.encode("ascii", "ignore").decode().lower()).strip("_")
     name = name if name[:1].isalpha() else f"mode_{name}".rstrip("_")
     name = name[:LONGEST_NAME].rstrip("_")
     if any(sign.isalnum() and not sign.isascii() for sign in signs):
         name += f"_{hashlib.sha256(title.encode()).hexdigest()[:8]}"
-    return next(
-        one for n in range(1, len(taken) + 2) if (one := name if n == 1 else f"{name}_{n}") not in taken
-    )
+    return name
 
 
 def signs_file(
@@ -81,17 +101,21 @@ def signs_file(
 
 
 def asked_file(name: str, question: str, inputs: Sequence[str], source: str) -> str:
-    """Return the text of a mode's file that asks a model its question."""
+    """Return the text of a mode's file that asks a model its question.
+
+    The question is a text of the file, shown as those of a row: a model wrote it, after reading rows.
+    """
     shown = {"question": "the question {question}", "contexts": "the passages {contexts}"}
     shown["reference"] = "the right answer {reference}"
     beside = [shown[key] for key in inputs if key in shown]
     given = f", given {' and '.join(beside)}" if beside else ""
-    plain = question.replace("{", "(").replace("}", ")")
     prompt = (
-        f"You check one thing about the answer {{answer}}{given}.\n\n{plain}\n\nThe verdict is true if this "
-        "holds of the answer, and false if it does not, or if the answer is right."
+        f"You check one statement about the answer {{answer}}{given}: {{statement}}\n\nThe verdict is true "
+        "if the statement holds of the answer, and false if it does not, or if the answer is right."
     )
-    return _head(name, "boolean", inputs, question, source) + f"max_tokens = 200\nprompt = {_value(prompt)}\n"
+    keys = {"statement": question, "max_tokens": 200, "prompt": prompt}
+    head = _head(name, "boolean", inputs, question, source)
+    return head + "".join(f"{key} = {_value(value)}\n" for key, value in keys.items())
 
 
 def write_mode(folder: Path, name: str, text: str, evidence: Sequence[ModeEvidence]) -> Path:

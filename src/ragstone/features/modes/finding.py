@@ -8,9 +8,9 @@ from itertools import combinations
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from ragstone.features.label import ToLabel, keep_instructions, policy_digest
+from ragstone.features.modes._confirming import CandidateMode, confirmed_modes, cut_in_parts
 from ragstone.features.modes._counting import (
     Key,
     ModeRows,
@@ -19,11 +19,11 @@ from ragstone.features.modes._counting import (
     queue_name,
     with_counts,
 )
-from ragstone.features.modes._people import noted_modes
+from ragstone.features.modes._people import FEWEST_TAGGED, NotedMode, noted_modes
 from ragstone.features.modes._plan import ModesPlan, plan_modes
-from ragstone.features.modes._reading import MOST_MODES, ReadMode, ReadModes, WrongRow, read_modes_of
-from ragstone.features.modes.files import asked_file, mode_name, signs_file, write_mode
-from ragstone.features.modes.proposing import ALPHA, FEWEST, fisher_p, propose_signs
+from ragstone.features.modes._reading import MOST_MODES, ReadMode, WrongRow, read_modes_of
+from ragstone.features.modes.files import asked_file, earlier_name, mode_name, signs_file, write_mode
+from ragstone.features.modes.proposing import ALPHA, propose_signs
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.engine.local import run_sync
@@ -52,18 +52,15 @@ from ragstone.kernel.runs.modes import (
     read_modes,
 )
 from ragstone.kernel.stages.judge import judge_context, judge_rows
-from ragstone.kernel.statistics.paired import holm
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.storage import put_bytes
 from ragstone.kernel.version import __version__
 
-MOST_SHOWN = 40  # wrong answers that a model reads
-MOST_ASKED = 60  # wrong answers, and as many right ones, on which a mode of a model is confirmed
 INPUT_SHARE = 0.95  # of the answers that must have a part, so that the judge of a mode may read it
 KEPT_EVIDENCE = 5
 AT_MOST = (
-    f"This is a maximum: that the model names {MOST_MODES} modes, and that all are confirmed and asked of "
-    "every answer."
+    f"This is a maximum: that the model proposes {MOST_MODES} modes for each part of the wrong answers, and "
+    f"that {MOST_MODES} are confirmed and asked of every answer."
 )
 
 
@@ -207,11 +204,10 @@ async def find_modes(
     proposal = ModesProposal()
     if 0 < plan.n_wrong < len(plan.answers):
         drafts, proposal = await _by_signs(plan, session, judgements)
-    of_people = _by_people(plan, [*judgements])
+    of_people, proposal = await _by_people(plan, session, proposal, [*judgements], everything=everything)
     for draft in of_people:
         judgements[draft.judge.name] = await _judged(plan, draft.judge, plan.answers, session)
     drafts += of_people
-    proposal = msgspec.structs.replace(proposal, n_of_people=len(of_people))
     if plan.model is not None and 0 < plan.n_wrong < len(plan.answers):
         by_model, proposal = await _by_model(plan, session, proposal, judgements, everything=everything)
         drafts += by_model
@@ -269,6 +265,7 @@ async def _by_signs(
         [plan.wrong[key] for key in keys],
         clusters,
         seed=plan.settings.run.seed,
+        alpha=_alpha(plan),
     )
     known = [_yes(rows) for rows in judgements.values()]
     drafts: list[ModeDraft] = []
@@ -310,6 +307,11 @@ async def _by_signs(
     return drafts, proposal
 
 
+def _alpha(plan: ModesPlan) -> float:
+    """Return the level of each way to find modes: where a model reads too, the two ways share it."""
+    return ALPHA if plan.model is None else ALPHA / 2
+
+
 def _part(sign: Sign) -> EvidencePart:
     return "question" if sign.begins is not None or (sign.words and sign.of == "question") else "answer"
 
@@ -323,21 +325,47 @@ def _yes(rows: Iterable[Judgement]) -> set[Key]:
     return {(row.question_id, row.system) for row in rows if has_mode(row)}
 
 
-def _by_people(plan: ModesPlan, taken: Sequence[str]) -> list[ModeDraft]:
+async def _by_people(
+    plan: ModesPlan, session: Session, proposal: ModesProposal, taken: Sequence[str], *, everything: bool
+) -> tuple[list[ModeDraft], ModesProposal]:
     """Return the modes of people's notes whose name no mode has yet."""
     systems = list(dict.fromkeys(row.system for row in plan.answers))
     comments = [row for row in plan.labels if row.metric in (None, plan.lead.metric)]
+    known = [mode_title(judge.name) for judge in plan.judges if judge.kind == "boolean"]
+    noted = await noted_modes(
+        plan.run.notes, comments, systems, known=known, model=plan.model, session=session
+    )
+    modes = noted.modes
+    if everything:
+        n = min(MOST_MODES, noted.n_notes // FEWEST_TAGGED)
+        modes += [
+            NotedMode(title=f"notes {at}", question=f"Notes {at}: {'x' * 80}.", evidence=[])
+            for at in range(n)
+        ]
     drafts: list[ModeDraft] = []
-    for noted in noted_modes(plan.run.notes, comments, systems):
-        name = mode_name(noted.title, ())
-        if name in taken or any(draft.judge.name == name for draft in drafts):
+    for one in modes:
+        name = mode_name(one.title, ())
+        if {name, earlier_name(one.title)} & {*taken, *(draft.judge.name for draft in drafts)}:
             continue
-        n = len({(one.question_id, one.system) for one in noted.evidence})
+        n = len({(row.question_id, row.system) for row in one.evidence})
         source = f"ragstone modes, from people's notes on {n} answers of {plan.run.summary.name}"
-        text = asked_file(name, noted.question, _inputs(plan.answers), source)
-        judge = parse_judge(text, plan.modes_folder / f"{name}.toml")
-        drafts.append(ModeDraft(judge=judge, text=text, evidence=noted.evidence[:KEPT_EVIDENCE]))
-    return drafts
+        drafts.append(_draft(plan, name, one.question, one.evidence, source))
+    return drafts, msgspec.structs.replace(
+        proposal,
+        n_of_people=len(drafts),
+        n_notes=noted.n_notes,
+        n_grouped=noted.n_grouped,
+        n_failed=noted.n_failed,
+    )
+
+
+def _draft(
+    plan: ModesPlan, name: str, question: str, evidence: Sequence[ModeEvidence], source: str
+) -> ModeDraft:
+    """Return a mode whose judge asks a model its question."""
+    text = asked_file(name, question, _inputs(plan.answers), source)
+    judge = parse_judge(text, plan.modes_folder / f"{name}.toml")
+    return ModeDraft(judge=judge, text=text, evidence=[*evidence[:KEPT_EVIDENCE]])
 
 
 def _inputs(answers: Sequence[Answer]) -> list[str]:
@@ -358,75 +386,66 @@ async def _by_model(
     *,
     everything: bool,
 ) -> tuple[list[ModeDraft], ModesProposal]:
-    """Return the modes that a model names, each confirmed on answers that it had not read.
+    """Return the modes that a model names, each confirmed on answers of parts that it was not read from.
 
-    judgements: gets the verdicts of those that are confirmed. A mode counts as confirmed where more of the
-    wrong answers than of the right ones have it (Fisher's exact test, one-sided, Holm's correction).
+    judgements: gets the verdicts of those that are confirmed.
     """
     assert plan.model is not None
-    rng = np.random.default_rng(plan.settings.run.seed)
-    bad, good = (
-        [row for row in plan.answers if plan.wrong[row.question_id, row.system] is is_wrong]
-        for is_wrong in (True, False)
-    )
-    order = rng.permutation(len(bad))
-    n_shown = min(MOST_SHOWN, (len(bad) + 1) // 2)
-    shown = [bad[at] for at in order[:n_shown]]
-    rows = [WrongRow(row, plan.beside.get((row.question_id, row.system), "")) for row in shown]
-    read = await read_modes_of(rows, plan.model, session)
+    parts = cut_in_parts(plan, plan.settings.run.seed)
+    shown = [
+        [WrongRow(row, plan.beside.get((row.question_id, row.system), "")) for row in part]
+        for part in parts.shown
+    ]
+    read = await read_modes_of(shown, plan.model, session)
+    modes = read.modes
     if everything:
-        stand_ins = [
-            ReadMode(title=f"mode {n}", question=f"Mode {n}: {'x' * 80}.", evidence=[])
+        modes = [
+            ReadMode(part=part, title=f"mode {n}", question=f"{part}-{n}: {'x' * 80}.", evidence=[])
+            for part in range(len(shown))
             for n in range(MOST_MODES)
         ]
-        read = msgspec.structs.replace(read, modes=stand_ins)
-    tests = [bad[at] for at in order[n_shown : n_shown + MOST_ASKED]]
-    tests += [good[at] for at in rng.permutation(len(good))[:MOST_ASKED]]
-    drafts = _drafts(plan, read, [*judgements])
-    first = [await _judged(plan, draft.judge, tests, session) for draft in drafts]
-    p_values = [_confirms(plan, rows_of) for rows_of in first]
-    corrected = holm(p_values) if p_values else np.zeros(0)
-    confirmed = [draft for draft, p in zip(drafts, corrected, strict=True) if p <= ALPHA or everything]
-    for draft in confirmed:
-        judgements[draft.judge.name] = await _judged(plan, draft.judge, plan.answers, session)
-    return confirmed, msgspec.structs.replace(
-        proposal,
-        n_tested=proposal.n_tested + len(drafts),
-        n_named=proposal.n_named + len(confirmed),
-        model=plan.model,
-        n_shown=n_shown,
-        n_quotes=read.n_quotes,
-        n_held=read.n_held,
-        n_dropped=read.n_dropped,
-        n_failed=read.n_failed,
-    )
-
-
-def _drafts(plan: ModesPlan, read: ReadModes, taken: Sequence[str]) -> list[ModeDraft]:
+    # Candidates of the same title have one name: what tells their calls apart is the question.
+    known, before = [*judgements], [_yes(judgements[judge.name]) for judge in plan.judges]
+    tested: list[CandidateMode] = []
+    for one in modes:
+        draft = _draft(plan, mode_name(one.title, known), one.question, one.evidence, "")
+        rows = await _judged(plan, draft.judge, parts.tests[one.part], session)
+        tested.append(CandidateMode(mode=one, judge=draft.judge, rows=rows))
+    confirmed, n_known, n_repeated = confirmed_modes(plan, tested, before, _alpha(plan))
     drafts: list[ModeDraft] = []
-    for one in read.modes:
-        name = mode_name(one.title, [*taken, *(draft.judge.name for draft in drafts)])
-        n = len({(each.question_id, each.system) for each in one.evidence})
+    for found in tested[:MOST_MODES] if everything else confirmed:
+        name, quoted = mode_name(found.mode.title, [*judgements]), found.mode.evidence
+        n = len({(row.question_id, row.system) for row in quoted})
         source = (
             f"ragstone modes, from {plan.run.summary.name} by {plan.model}, which quotes {n} wrong answers"
         )
-        text = asked_file(name, one.question, _inputs(plan.answers), source)
-        judge = parse_judge(text, plan.modes_folder / f"{name}.toml")
-        drafts.append(ModeDraft(judge=judge, text=text, evidence=one.evidence[:KEPT_EVIDENCE]))
-    return drafts
-
-
-def _confirms(plan: ModesPlan, rows: Sequence[Judgement]) -> float:
-    """Return the p-value that wrong answers have the mode no more often than right ones."""
-    cells = Counter(
-        (has_it, plan.wrong[row.question_id, row.system])
-        for row in rows
-        if (has_it := has_mode(row)) is not None
+        draft = _draft(plan, name, found.mode.question, quoted, source)
+        judgements[name] = await _judged_in_all(plan, draft.judge, found, session)
+        drafts.append(draft)
+    return drafts, msgspec.structs.replace(
+        proposal,
+        n_tested=proposal.n_tested + len(tested),
+        n_named=proposal.n_named + len(drafts),
+        n_known=proposal.n_known + n_known,
+        n_repeated=n_repeated,
+        model=plan.model,
+        n_shown=sum(map(len, shown)),
+        n_quotes=read.n_quotes,
+        n_held=read.n_held,
+        n_dropped=read.n_dropped,
+        n_failed=proposal.n_failed + read.n_failed,
     )
-    if cells[True, True] < FEWEST:
-        return 1.0
-    n_yes, n_wrong = cells[True, True] + cells[True, False], cells[True, True] + cells[False, True]
-    return fisher_p(cells[True, True], n_yes, n_wrong, cells.total())
+
+
+async def _judged_in_all(
+    plan: ModesPlan, judge: Judge, tested: CandidateMode, session: Session
+) -> list[Judgement]:
+    """Return a mode's verdicts on every answer, in their order; what it was tested on is not asked again."""
+    rows = tested.rows if judge.name == tested.judge.name else []
+    known = {(row.question_id, row.system): row for row in rows}
+    rest = [row for row in plan.answers if (row.question_id, row.system) not in known]
+    known |= {(row.question_id, row.system): row for row in await _judged(plan, judge, rest, session)}
+    return [known[row.question_id, row.system] for row in plan.answers]
 
 
 def _mode_rows(plan: ModesPlan, judgements: Iterable[Judgement]) -> ModeRows:

@@ -23,6 +23,7 @@ MOST_CHOSEN = 12  # signs that one half proposes
 MOST_MODES = 8
 LEAST_WORDS = 50  # that words count as, where there are fewer: what is measured says more
 FEWEST = 3  # wrong answers that carry a sign, in the half that it is chosen by
+FEWEST_ROWS = 2 * FEWEST - 2  # that carry it, in both halves
 LEAST_RATE, LEAST_LIFT = 0.3, 1.5  # of wrong answers among those with a sign; against that of all
 ALPHA = 0.05
 MOST_SHARE = 0.4  # of the answers that carry a word: a more frequent one says little
@@ -86,11 +87,17 @@ class _Candidates(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def propose_signs(
-    answers: Sequence[Answer], wrong: Sequence[bool], clusters: Sequence[str], *, seed: int = 0
+    answers: Sequence[Answer],
+    wrong: Sequence[bool],
+    clusters: Sequence[str],
+    *,
+    seed: int = 0,
+    alpha: float = ALPHA,
 ) -> ModeProposal:
     """Return the signs that mark wrong answers apart, the most certain first, at most eight.
 
-    clusters: what answers share that are not independent: a question, or its document.
+    clusters: what answers share that are not independent: a question, or its document. alpha: the share of
+    cases in which any is named where failures have nothing to do with the answers.
     """
     rng = np.random.default_rng(seed)
     at = [*range(len(answers))]
@@ -117,7 +124,7 @@ def propose_signs(
     signs: list[NamedSigns] = []
     held = np.zeros((0, len(rows)), dtype=np.bool_)
     for number in order:
-        if corrected[number] > ALPHA or len(signs) == MOST_MODES:
+        if corrected[number] > alpha or len(signs) == MOST_MODES:
             continue
         carried = candidates.carried(tested[number][0], len(rows))
         both = carried & is_wrong
@@ -164,7 +171,11 @@ def _tested(candidates: _Candidates, wrong: Rows, codes: Codes, inside: Rows) ->
         own = candidates.carried(at, len(wrong)) & free
         chosen.append((at, own))
         free &= ~own
-    return [(at, _p_value(own, wrong, codes, ~inside & (own | free))) for at, own in chosen]
+    masks = [~inside & (own | free) for _, own in chosen]
+    return [
+        (at, confirming_p(own[mask], wrong[mask], codes[mask]))
+        for (at, own), mask in zip(chosen, masks, strict=True)
+    ]
 
 
 def _best(candidates: _Candidates, wrong: Rows, mask: Rows) -> int | None:
@@ -193,15 +204,14 @@ def _entropy(k: Floats, n: Floats) -> Floats:
     return np.asarray(first + second)
 
 
-def _p_value(carried: Rows, wrong: Rows, codes: Codes, mask: Rows) -> float:
-    """Return the one-sided p-value that wrong answers carry the sign no more often than others.
+def confirming_p(x: Rows, y: Rows, codes: Codes) -> float:
+    """Return the one-sided p-value that wrong answers (y) carry a sign (x) no more often than others.
 
     Fisher's exact test; where rows share clusters, no less than that of the sum over clusters (robust score
     test), which knows that they are not independent.
     """
-    x, y = carried[mask], wrong[mask]
     exact = fisher_p(int((x & y).sum()), int(x.sum()), int(y.sum()), len(x))
-    _, groups = np.unique(codes[mask], return_inverse=True)
+    _, groups = np.unique(codes, return_inverse=True)
     if not len(x) or groups.max() + 1 == len(x):
         return exact
     parts = (x - x.mean()) * (y - y.mean())
@@ -239,7 +249,7 @@ def _candidates(rows: Sequence[Answer]) -> _Candidates:
     carried: list[Codes] = []
     price: list[float] = []
     for family in families:
-        usable = {key: at for key, (_, at) in family.items() if len(at) >= 2 * FEWEST - 2}
+        usable = {key: at for key, (_, at) in family.items() if len(at) >= FEWEST_ROWS}
         signs += [family[key][0] for key in usable]
         carried += usable.values()
         is_measured = family is families[0]
@@ -323,7 +333,7 @@ def _by_key(keys: Sequence[Sequence[K]], sign_of: Callable[[K], Sign]) -> _Famil
         for key in some:
             places[key].append(at)
     family: _Family = {}
-    for key in sorted(places):
-        if len(places[key]) >= FEWEST:
-            _add(family, sign_of(key), np.array(places[key], dtype=np.intp), len(keys), MOST_SHARE)
+    most = MOST_SHARE * len(keys)
+    for key in sorted(key for key, at in places.items() if FEWEST_ROWS <= len(at) <= most):
+        _add(family, sign_of(key), np.array(places[key], dtype=np.intp), len(keys), MOST_SHARE)
     return family

@@ -118,8 +118,7 @@ class _Sorting:
         if why is not None:
             return why
         masked = self._mask(text)
-        plain = " ".join(unicodedata.normalize("NFKC", masked).casefold().split())
-        name = "q-" + _digest(plain.strip(_ENDS) or plain, 8).hex()
+        name = sampled_id(masked)
         self.questions.setdefault(name, LoggedQuestion(name, masked, at))
         return name
 
@@ -137,6 +136,12 @@ def _count_cell(question: LoggedQuestion, tags: tuple[str, ...], rows: RowsOfCel
     known.n += rows.n
     if known.answered_at is None:
         known.answered_at = rows.answered_at
+
+
+def sampled_id(masked: str) -> str:
+    """Return the id of a question by its masked words, whatever their case and last marks."""
+    plain = " ".join(unicodedata.normalize("NFKC", masked).casefold().split())
+    return "q-" + _digest(plain.strip(_ENDS) or plain, 8).hex()
 
 
 def _digest(text: str, size: int) -> bytes:

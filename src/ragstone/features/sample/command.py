@@ -1,7 +1,7 @@
 """`ragstone sample`: a log of what people asked -> questions."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -10,7 +10,7 @@ from ragstone.kernel.console.columns import TraceWhere, reads_rows
 from ragstone.kernel.console.options import AsJson, Config, Force, Limit, Seed, Strict
 from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
 from ragstone.kernel.console.repeating import repeatable
-from ragstone.kernel.errors import plural
+from ragstone.kernel.errors import ConfigError, plural
 
 if TYPE_CHECKING:
     from ragstone.features.sample.drawing import GroupShare
@@ -63,6 +63,21 @@ Time = Annotated[str | None, typer.Option("--time", help="Column of the time, fo
 Keep = Annotated[
     bool, typer.Option("--keep-personal-data", help="Do not mask personal data in the files written.")
 ]
+Feedback = Annotated[
+    bool,
+    typer.Option(
+        "--feedback",
+        help="Turn users' thumbs and corrections into labels, questions and a queue to label (--count rows).",
+    ),
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option("--labels", help="For --feedback: the labelled queue, for the share of right answers."),
+]
+AnsweredBy = Annotated[
+    list[Path] | None,
+    typer.Option("--run", help="For --feedback: a run with the corrected questions; may be repeated."),
+]
 
 
 @repeatable("sample")
@@ -82,6 +97,9 @@ def sample(
     reference: Reference = None,
     tag: Tag = None,
     time: Time = None,
+    feedback: Feedback = False,
+    labels: Labels = None,
+    run: AnsweredBy = None,
     keep_personal_data: Keep = False,
     limit: Limit = None,
     where: TraceWhere = None,  # noqa: ARG001 - reads_rows lets it hold
@@ -98,41 +116,69 @@ def sample(
     - `ragstone sample log.jsonl --count 100`
     - `ragstone sample log.csv --by quality --quality thumbs`
     - `ragstone sample log.jsonl --by tag --tag crop --tag month --count 700`
+    - `ragstone sample logs --feedback -o feedback/questions.jsonl`
     """
     from ragstone.features.sample.sampling import answers_beside, sample_log
     from ragstone.kernel.config import load_settings
     from ragstone.kernel.records import Answer, Question
     from ragstone.kernel.tables import check_output, keep_sources, write_rows
 
+    read: dict[str, Any] = {
+        "question": question,
+        "answer": answer,
+        "quality": quality,
+        "reference": reference,
+        "limit": limit,
+        "seed": seed,
+        "keep_personal_data": keep_personal_data,
+        "settings": load_settings(config),
+    }
+    if keep_personal_data:
+        say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
+    if feedback:
+        _check_unused(
+            {
+                "--by": by != "topic",
+                "--topics": topics,
+                "--embedder": embedder,
+                "--judgements": judgements,
+                "--tag": tag,
+                "--time": time,
+            },
+            "it is not for --feedback. Leave it out.",
+        )
+        from ragstone.features.sample._feedback_command import tell_feedback
+
+        tell_feedback(log, output, count, labels, run or (), read, force=force, json=json, strict=strict)
+        return
+    _check_unused({"--labels": labels, "--run": run}, "it is for --feedback. Add --feedback.")
     sheet = answers_beside(output)
     keep_sources([output, sheet], log)
     check_output(output, force)
     check_output(sheet, force)
-    if keep_personal_data:
-        say("Personal data is kept (--keep-personal-data): the files may hold names, numbers and passwords.")
     sampled = sample_log(
         log,
         count,
         by=by,
         topics=topics,
         embedder=embedder,
-        question=question,
-        answer=answer,
-        quality=quality,
         judgements=judgements,
-        reference=reference,
         tags=tag or (),
         time=time,
-        limit=limit,
-        seed=seed,
-        keep_personal_data=keep_personal_data,
-        settings=load_settings(config),
         progress=bars,
+        **read,
     )
     write_rows(output, sampled.questions, Question, force=force)
     if sampled.answers:
         write_rows(sheet, sampled.answers, Answer, force=force)
     _show_summary(sampled.summary, output, sheet, json=json, strict=strict)
+
+
+def _check_unused(options: dict[str, object], why: str) -> None:
+    """Raise ConfigError for the first option that was given."""
+    for name, value in options.items():
+        if value:
+            raise ConfigError(f"{name}: {why}")
 
 
 def _show_summary(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:

@@ -112,6 +112,7 @@ def monitor_document(look: Look, *, served: str = "") -> ReportDocument:
             *_metrics(look),
             *_evaluators(look.evaluators),
             *mode_blocks(look, served),
+            *_feedback(look.feedback),
             Pairs(held_words(look)),
             Heading("What is missing from the documents", anchor="gaps", where="page"),
             *(_gaps(look, served) or [Paragraph(" ".join(told(answers["gaps"])), prose=True, where="page")]),
@@ -119,6 +120,16 @@ def monitor_document(look: Look, *, served: str = "") -> ReportDocument:
         ],
         skip=("questions", "questions"),
     )
+
+
+def _feedback(lines: list[str]) -> list[Block]:
+    """Return what users' feedback became, for a page; nothing where nobody asked."""
+    if not lines:
+        return []
+    return [
+        Heading("What users' feedback became", anchor="feedback", where="page"),
+        SurfacePart([Listing(lines, prose=True)], where="page"),
+    ]
 
 
 def _alarm_lines(look: Look) -> list[Block]:

@@ -188,8 +188,9 @@ class _Weeks:
         self.half = np.array(
             [zlib.crc32((row.who or text).encode()) & 1 for row, text in zip(rows, words, strict=True)]
         )
-        _, self.first_of, keys = np.unique(words, return_index=True, return_inverse=True)
-        self.key = keys.astype(np.int64)
+        order = {text: at for at, text in enumerate(sorted(set(words)))}
+        self.key = np.array([order[text] for text in words], dtype=np.int64)
+        _, self.first_of = np.unique(self.key, return_index=True)
         # The same question once a week, counted from the look.
         weeks = (day.toordinal() - 1 - self.day) // WEEK
         self.unit = self.key * (int(weeks.max(initial=0)) + 1) + weeks

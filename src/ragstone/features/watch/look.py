@@ -147,7 +147,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
     evaluators: others', of all days. modes: the watched failure modes, and what none of them has; these are
-    not among the rows. new_modes, modes_left_out: as of WatchSummary.
+    not among the rows. new_modes, modes_left_out: as of WatchSummary. feedback: what `ragstone sample
+    --feedback` said last.
     """
 
     today: date
@@ -172,6 +173,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     modes: list[MetricRow] = []
     new_modes: list[FoundMode] = []
     modes_left_out: list[str] = []
+    feedback: list[str] = []
 
     @property
     def open_alarms(self) -> list[Alarm]:

@@ -357,8 +357,10 @@ def finish(
 
 def look_of(store: MonitorStore, settings: Settings, own: Sequence[Judge], today: datetime.date) -> Look:
     """Return what there is to see of a project's store. own: its judges, without modes. Raises DataError."""
+    from ragstone.features.sample import kept_lines
+
     modes = load_modes(settings, own)
-    return look_at(
+    look = look_at(
         store,
         settings.monitor,
         today=today,
@@ -367,6 +369,7 @@ def look_of(store: MonitorStore, settings: Settings, own: Sequence[Judge], today
         cards=read_cards(settings),
         modes_left_out=modes.left_out,
     )
+    return msgspec.structs.replace(look, feedback=kept_lines(settings.path(settings.monitor.store)))
 
 
 def read_cards(settings: Settings) -> list[ReportCard]:

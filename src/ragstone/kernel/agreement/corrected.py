@@ -17,7 +17,7 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
-from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
+from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note, without_voluntary
 from ragstone.kernel.errors import plural, takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.summary import is_category
@@ -58,7 +58,8 @@ def corrected_means(
     """Return the corrected means, of each judge and system with some answers that have a label and others.
 
     The labels of a system must be of a random sample of its answers, drawn with equal chances or with those
-    that are given as `inclusion` in their metadata; the means account for them. They are paired with
+    that are given as `inclusion` in their metadata; the means account for them. Labels of answers that
+    users chose themselves (`voluntary`) do not count. They are paired with
     judgements, and mapping, threshold and policy are understood, as in report_cards. The mean speaks of the
     answers that the judge has scored; labels of others are left out. So are, labelled or not, answers to
     questions that the judge was tuned on, and answers on which annotators tied. clusters: question id -> what
@@ -67,7 +68,7 @@ def corrected_means(
     report_cards does for labels that cannot be paired, policies, thresholds and mappings; no label at all
     gives no means.
     """
-    labels, rows_of = labels_under(labels, policy), by_judge(judgements)
+    labels, rows_of = without_voluntary(labels_under(labels, policy)), by_judge(judgements)
     check_thresholds(threshold, rows_of)
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     every: Rows[CorrectedMean] = Rows((), CorrectedMean)

@@ -14,7 +14,7 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.corrected import FEW_LABELS, bounds_of_people, shares_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
-from ragstone.kernel.agreement.policies import check_one_policy, mixed_policy_note
+from ragstone.kernel.agreement.policies import check_one_policy, mixed_policy_note, without_voluntary
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.records import Judgement, Label
@@ -130,7 +130,7 @@ def labelled_differences(
     humans = {
         (name, side): human
         for side, of_side in zip(SIDES, labels, strict=True)
-        for (name, _), human in human_scores(of_side, judge.metric, mapping).items()
+        for (name, _), human in human_scores(without_voluntary(of_side), judge.metric, mapping).items()
     }
     cut = threshold_of(judge, threshold, rows)
     measured = measure(judge, rows, humans, mapped=mapping is not None, threshold=cut)

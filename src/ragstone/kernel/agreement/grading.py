@@ -50,7 +50,7 @@ from ragstone.kernel.agreement.corrected import n_drawn_unequally
 from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores
-from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note
+from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note, voluntary_note
 from ragstone.kernel.agreement.probabilities import probabilities_beside
 from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
@@ -330,5 +330,6 @@ def _notes(
         n_tuned=pairs.n_tuned,
         n_unequal=n_drawn_unequally(pairs.humans),
     )
-    policies = mixed_policy_note(label for human in pairs.humans for label in human.labels)
+    labels = [label for human in pairs.humans for label in human.labels]
+    policies = [*mixed_policy_note(labels), *voluntary_note(labels)]
     return [*comparison.notes, *policies, *filter(None, (say(numbers, note) for note in NOTES))]

@@ -98,3 +98,24 @@ def mixed_policy_note(labels: Iterable[Label]) -> list[str]:
         f"under ({', '.join(map(str, counts))}), and {bare:,} name{'s' if bare == 1 else ''} none: they may "
         "measure something else."
     ]
+
+
+VOLUNTARY = "voluntary"
+"""The field of a label's metadata that says that whoever gave it chose the answer: a user's thumb."""
+
+
+def without_voluntary(labels: Iterable[Label]) -> list[Label]:
+    """Return the labels of answers that their annotators did not choose: means follow from these alone."""
+    return [label for label in labels if not (label.metadata or {}).get(VOLUNTARY)]
+
+
+def voluntary_note(labels: Iterable[Label]) -> list[str]:
+    """Return a note where some of the labels are of answers that their annotators chose; else nothing."""
+    rows = list(labels)
+    n = len(rows) - len(without_voluntary(rows))
+    if not n:
+        return []
+    return [
+        f"{n:,} of the {len(rows):,} labels {'is' if n == 1 else 'are'} of answers on which users decided "
+        "themselves to give feedback: agreement is for such answers, and these labels correct no mean."
+    ]

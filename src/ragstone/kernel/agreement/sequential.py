@@ -16,7 +16,7 @@ from ragstone.kernel.agreement.comparison import (
 from ragstone.kernel.agreement.comparison import measure as measure_judge
 from ragstone.kernel.agreement.corrected import FEW_LABELS
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
-from ragstone.kernel.agreement.policies import labels_under
+from ragstone.kernel.agreement.policies import labels_under, without_voluntary
 from ragstone.kernel.errors import ConfigError, DataError, nearest, takes_rows
 from ragstone.kernel.records import NO_MODEL, Judgement, Label
 from ragstone.kernel.statistics import usual_kappa
@@ -96,6 +96,11 @@ def sequential_agreement(
     check_thresholds(threshold, rows_of)
     if not labels or not rows_of:
         raise DataError(f"no {'judgements' if labels else 'labels'} to compare: is this the right file?")
+    if len(without_voluntary(labels)) < len(labels):
+        raise DataError(
+            "some labels are users' thumbs, on answers that these users chose, so no interval holds at every "
+            "look. Give labels of answers drawn by `ragstone label` or `ragstone sample --feedback`."
+        )
     humans = {metric: human_scores(labels, metric, mapping) for metric in {judge.metric for judge in rows_of}}
     order = {id(label): at for at, label in enumerate(labels)}
     asking = {judge.metric for judge in rows_of if judge.model != NO_MODEL}

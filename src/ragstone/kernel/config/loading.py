@@ -114,10 +114,8 @@ def choose(settings: Settings, table: str, **given: object) -> Settings:
 
 
 SectionT = TypeVar("SectionT", bound=Section)
-PLAIN_NAME = (
-    "Expected `str` matching regex '^[a-z][a-z0-9_]*$'",
-    "Expected lower-case letters, digits and `_`, starting with a letter",
-)
+PLAIN_NAME = re.compile(r"Expected `str` matching regex '\^\[(a-z\]\[a-z0-9_\]|\^\\)[^']*'")
+PLAIN_NAME_WORDS = "Expected lower-case letters, digits and `_`, starting with a letter"
 
 
 MOST_CHARACTERS = 4_000_000
@@ -190,7 +188,8 @@ def convert_section(
         elif (first := re.match(r"[a-z_]+", message)) and first[0] in known and message.endswith("."):
             keys.append(first[0])  # a section's own check of one of its keys: a sentence that begins with it
         elif keys:
-            message = message.replace("Expected `object`", "Expected a table").replace(*PLAIN_NAME)
+            message = message.replace("Expected `object`", "Expected a table")
+            message = PLAIN_NAME.sub(PLAIN_NAME_WORDS, message)
             message += f" (key {'.'.join(keys)!r})"
         raise ConfigError(f"{file}:{line_of(text, [*within, *keys])}: {message}") from None
 

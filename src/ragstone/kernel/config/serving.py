@@ -210,6 +210,10 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     file of tags by which documents and questions are tagged (product, region). topics: whether documents are
     grouped. options: of the tools of `tools`, a table for each by its name. max_passages: a file that gives
     more is not taken in.
+
+    filters: tags that passages must have where a request names no other value. loosen: of the filters, those
+    that are dropped where no passage fits, in this order, which the reply says; the others hold. audience:
+    who reads the answers, by the name of a file in the folder `audiences` of `texts`.
     """
 
     model: str | None = None
@@ -226,6 +230,9 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     qdrant_key_env: str | None = None
     embedder: str = "packaged"
     tags: str | None = None
+    filters: dict[str, str] = {}
+    loosen: list[str] = msgspec.field(default_factory=lambda: ["lang"])
+    audience: str | None = None
     topics: bool = True
     max_passages: Positive = 20_000
     k: Positive = 5

@@ -25,9 +25,9 @@ from ragstone.kernel.records import Chunk, Document, Metadata
 
 DEFAULT_PERCENTILE = 20.0
 WINDOW = 2  # sentences
-BATCH = 1024  # windows that are embedded in one call, or one document's
+BATCH = 1024  # sentences that are embedded in one call, or one document's
 
-Waiting = tuple[Document, list[Span], list[str]]
+Waiting = tuple[Document, list[Span]]
 
 
 def split_by_meaning(
@@ -35,10 +35,11 @@ def split_by_meaning(
 ) -> Iterator[tuple[Document, Iterable[Span]]]:
     """Yield each document with its spans: sentences grouped by meaning, none longer than `size`.
 
-    Between every two sentences the window that ends there is compared with the one that begins there (their
-    vectors' cosine). A cut is made where that similarity is below `percentile` of the document's; a
-    group that is still longer than `size` is cut at its least similar place, again and again, and a sentence
-    that is longer by itself is cut recursively.
+    Between every two sentences the WINDOW sentences before are compared with those after (their vectors'
+    cosine; a window's vector is the sum of its sentences', each times the root of its length). A cut is made
+    where that similarity is below `percentile` of the document's; a group that is still longer than `size` is
+    cut at its least similar place, again and again, and a sentence that is longer by itself is cut
+    recursively.
 
     Where `embed` raises NotEmbedded, as in a forecast, sentences are packed to the size instead.
 
@@ -46,48 +47,55 @@ def split_by_meaning(
     splitting", 2024); windows that share no sentence are TextTiling's (Hearst 1997, CL 23:33).
     """
     waiting: list[Waiting] = []
-    n_windows = 0
+    n_sentences = 0
     for document in documents:
         sentences = sentence_spans(document.text, document.lang)
-        windows = _windows(document.text, sentences)
-        waiting.append((document, sentences, windows))
-        n_windows += len(windows)
-        if n_windows >= BATCH:
+        waiting.append((document, sentences))
+        n_sentences += len(sentences) if len(sentences) > 1 else 0
+        if n_sentences >= BATCH:
             yield from _groups(waiting, size, percentile, embed)
-            waiting, n_windows = [], 0
+            waiting, n_sentences = [], 0
     yield from _groups(waiting, size, percentile, embed)
-
-
-def _windows(text: str, sentences: Sequence[Span]) -> list[str]:
-    """Return the window of sentences that begins at each sentence; none where there is nothing to compare."""
-    if len(sentences) < 2:
-        return []
-    last = len(sentences) - 1
-    # Before the first sentence and behind the last there is less than a window.
-    ends = [sentences[min(at + WINDOW - 1, last)][1] for at in range(-WINDOW + 1, last + 1)]
-    starts = [sentences[max(at, 0)][0] for at in range(-WINDOW + 1, last + 1)]
-    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _groups(
     waiting: Sequence[Waiting], size: int, percentile: float, embed: Embed
 ) -> Iterator[tuple[Document, Iterable[Span]]]:
-    texts = [window for _, _, windows in waiting for window in windows]
+    # A document of one sentence has nothing to compare.
+    compared = [(document.text, sentences) for document, sentences in waiting if len(sentences) > 1]
+    texts = [text[start:end] for text, sentences in compared for start, end in sentences]
     try:
         vectors = embed(texts, "passage") if texts else np.zeros((0, 0), dtype=np.float32)
     except NotEmbedded:  # a forecast: chunks of about this size are all that the stages after it need
-        for document, sentences, _ in waiting:
+        for document, sentences in waiting:
             yield document, pack(document.text, sentences, size, 0)
         return
     first = 0
-    for document, sentences, windows in waiting:
-        own = vectors[first : first + len(windows)]
-        first += len(windows)
-        # The window that ends with sentence i begins WINDOW - 1 before it, and stands that much further up.
-        n = len(sentences)
-        before, after = own[: n - 1], own[WINDOW : WINDOW + n - 1]
-        similarities = np.einsum("ij,ij->i", before, after) if windows else np.zeros(0, dtype=np.float32)
+    for document, sentences in waiting:
+        similarities = np.zeros(0, dtype=np.float32)
+        if len(sentences) > 1:
+            own = vectors[first : first + len(sentences)]
+            first += len(sentences)
+            similarities = _similarities(own, np.diff(sentences).astype(np.float32))
         yield document, list(_spans(document.text, sentences, similarities, size, percentile))
+
+
+def _similarities(vectors: NDArray[np.float32], lengths: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return how much the window before each place between two sentences is like the one after it, (n - 1,).
+
+    vectors: (n, d), of sentences; lengths: (n, 1), in characters. One vector a sentence costs half of what
+    one a window does, and tells borders about as well: docs/decisions/0101.
+    """
+    n = len(vectors)
+    sums = np.zeros((n + 1, vectors.shape[1]), dtype=np.float64)
+    np.cumsum(vectors * np.sqrt(lengths), axis=0, out=sums[1:])
+    places = np.arange(1, n)
+    before = sums[places] - sums[np.maximum(places - WINDOW, 0)]
+    after = sums[np.minimum(places + WINDOW, n)] - sums[places]
+    norms = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    norms[norms == 0] = 1
+    similarities: NDArray[np.float32] = (np.einsum("ij,ij->i", before, after) / norms).astype(np.float32)
+    return similarities
 
 
 def _spans(

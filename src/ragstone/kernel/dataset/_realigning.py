@@ -127,7 +127,13 @@ def realign(known: EvidenceWords, words: TextWords, asked: Asked) -> Realigned |
     at = words.text.find(passage)
     if at >= 0 and at == words.text.rfind(passage):
         return Realigned(at + begin, at + end, 1.0, None, known.words, known.words)
-    aligned = _by_words(passage, (begin, end), words, asked)
+    # On a side where more is remembered than stood beside the evidence, that is where its sentence ends.
+    is_sentence = passage == known.sentence
+    ends = (
+        is_sentence and begin > len(known.before),
+        is_sentence and len(passage) - end > len(known.after),
+    )
+    aligned = _by_words(passage, (begin, end), words, asked, ends)
     if aligned is not None and aligned.what is None:
         return aligned
     again = _by_letters((passage[:begin], passage[begin:end], passage[end:]), words)
@@ -173,14 +179,20 @@ def _set_otherwise(text: str) -> str:
     return "".join(pieces)
 
 
-def _by_words(passage: str, span: tuple[int, int], words: TextWords, asked: Asked) -> Realigned | None:
-    """Return where evidence is by the words of its passage; None where too few of them are in the text."""
+def _by_words(
+    passage: str, span: tuple[int, int], words: TextWords, asked: Asked, ends: tuple[bool, bool]
+) -> Realigned | None:
+    """Return where evidence is by the words of its passage; None where too few of them are in the text.
+
+    ends: whether the passage begins, and ends, where the sentence of the evidence does; else it is cut.
+    """
     begin, end = span
     old = TextWords(passage)
     inside = [at for at, (a, b, _) in enumerate(old.spans) if b > begin and a < end]
     if not inside:
         return None
     first, last = _sentence(old, inside[0], inside[-1], asked.lang)
+    first, last = 0 if ends[0] else first, len(old.tokens) - 1 if ends[1] else last
     window = _window(old.tokens, words)
     if window is None:
         return None

@@ -57,7 +57,8 @@ def check_evidence(questions: Sequence[Question], documents: Sequence[Document])
     there, in all others. It is *stale* where what it says has changed (a number, a negation, the reference,
     or words that carry it), where it is nowhere any more, and where no document is there that the question
     names. What cannot be told is `unknown` (nothing is remembered of the evidence, see remember_sources) or
-    `unclear` (several places are as likely). Of several spans one that still holds a reference is enough.
+    `unclear` (several places are as likely, or what changed
+    is still said elsewhere). Of several spans one that still holds a reference is enough.
     Without documents all is unknown.
     """
     texts = {document.id: document.text for document in documents}
@@ -107,11 +108,16 @@ def _in_its_document(one: _Sought, words: TextWords) -> SpanState:
         if one.start >= begin and text.startswith(passage, one.start - begin):
             return same
         again = _aligned(one, words, name)
-        return (
-            again
-            if again and again.state in STALE and again.now.start < here.end and here.start < again.now.end
-            else same
-        )
+        if again and again.state not in STALE:
+            return same
+        if again and again.now.start < here.end and here.start < again.now.end:
+            return again
+        if not _stands_alone(known, text, here):
+            return same
+        reason = f"Document {name} has the words of the evidence, but nothing of what stood beside them."
+        if again:
+            reason = f"{again.because[:-1]}, though the document has its words at another place too."
+        return SpanState("unclear", one.was, reason, again.similarity if again else 0.0)
     if not known.words:
         reason = f"Document {name} has changed, and only its digest is known of the evidence."
         return SpanState("unclear", one.was, reason)
@@ -119,6 +125,13 @@ def _in_its_document(one: _Sought, words: TextWords) -> SpanState:
         return SpanState("unclear", one.was, f"Document {name} has the words of the evidence several times.")
     gone = f"Document {name} no longer has the evidence “{_differing(known.words, known.words)[0]}”."
     return _aligned(one, words, name) or SpanState("evidence gone", one.was, gone, 0.0)
+
+
+def _stands_alone(known: EvidenceWords, text: str, here: Evidence) -> bool:
+    """Return whether nothing of what stood on either side of evidence stands beside its words here."""
+    before, after = known.before, known.after
+    is_before = bool(before) and text[: here.start].endswith(before)
+    return not is_before and not (after and text.startswith(after, here.end))
 
 
 def _aligned(one: _Sought, words: TextWords, name: str) -> SpanState | None:
@@ -204,11 +217,13 @@ def _searched(
             state = _aligned(lost[n][0], words, name)
             if state and (n not in best or _rank(state) > _rank(best[n])):
                 best[n] = state
-    # Evidence that was changed in its own document is not traded for changed words of another one.
+    # Evidence that was changed in its own document is not traded for changed words of another one, nor for
+    # words that are no more like it.
     return {
         lost[n][0].key: state
         for n, state in best.items()
-        if state.state not in STALE or lost[n][1].state in ("document gone", "evidence gone")
+        if lost[n][1].state in ("document gone", "evidence gone")
+        or (state.state not in STALE and state.similarity > lost[n][1].similarity)
     }
 
 
@@ -236,8 +251,8 @@ def _candidates(lost: Sequence[_Sought], texts: Mapping[str, str]) -> dict[str, 
     return candidates
 
 
-def _rank(state: SpanState) -> float:
-    return state.similarity - (state.state in STALE)
+def _rank(state: SpanState) -> tuple[float, bool]:
+    return state.similarity, state.state not in STALE
 
 
 def _checked(

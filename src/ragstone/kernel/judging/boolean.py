@@ -1,10 +1,13 @@
 """Kind `boolean`: true or false, in one call, or in several where the contexts are long."""
 
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar
+
+import msgspec
 
 from ragstone.kernel.judging._token import Option, TokenJudge
 from ragstone.kernel.judging.contexts import judge_parts
-from ragstone.kernel.judging.fields import ZERO_TO_ONE, Scale
+from ragstone.kernel.judging.fields import LONGEST_DESCRIPTION, ZERO_TO_ONE, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext
 from ragstone.kernel.judging.one_call import as_toml
 from ragstone.kernel.judging.render import Field
@@ -12,7 +15,13 @@ from ragstone.kernel.records import Answer
 
 
 class BooleanJudge(TokenJudge, frozen=True, kw_only=True, tag="boolean"):
-    """A judge that says yes or no."""
+    """A judge that says yes or no.
+
+    statement: what is checked, where a model or another program wrote it: `{statement}` in the prompt stands
+    for it, and it is shown between tags with a code, as the texts of a row are.
+    """
+
+    statement: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_DESCRIPTION)] | None = None
 
     fixed_scale: ClassVar[Scale | None] = ZERO_TO_ONE
     outcome: ClassVar[str] = "verdict"
@@ -29,7 +38,17 @@ class BooleanJudge(TokenJudge, frozen=True, kw_only=True, tag="boolean"):
 
     def can_join(self) -> bool:
         """Return whether it can be asked in one call with others; contexts may take several calls."""
-        return super().can_join() and "contexts" not in self.inputs
+        return super().can_join() and "contexts" not in self.inputs and self.statement is None
+
+    @property
+    def own_texts(self) -> Mapping[str, str]:
+        """The statement, where the file has one."""
+        return {} if self.statement is None else {"statement": self.statement}
+
+    def _own_problems(self) -> Iterator[tuple[str, str]]:
+        yield from super()._own_problems()
+        if self.statement is not None and "statement" in self.inputs:
+            yield "statement", "a column of the rows has the same name. Take `statement` out of inputs."
 
     def _outcome_field(self) -> Field:
         return Field("verdict", bool, "true or false")

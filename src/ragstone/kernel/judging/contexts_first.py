@@ -49,7 +49,7 @@ def problem_of_layout(judge: LaidOut) -> str | None:
             "layout is for a judge that gives a reason. Use verdict instead of token, e.g. "
             "verdict,layout=contexts_first."
         )
-    others = [name for name in judge.inputs if name not in ORDER]
+    others = [name for name in (*judge.own_texts, *judge.inputs) if name not in ORDER]
     if others:
         return f"layout is for judges of {', '.join(ORDER)}; this one reads {others[0]!r} too."
     n_fields = len(judge.reply_fields())

@@ -6,6 +6,7 @@ other module asks which kind a judge is of.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
@@ -21,6 +22,10 @@ PARTS = ("question", "reference", "answer", "contexts")
 Input = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 """What a judge reads of a row: one of PARTS, or any other column."""
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$")]
+# ASCII as in Name, and all that is not ASCII: `problems` says which of that may be in one.
+JudgeName = Annotated[
+    str, msgspec.Meta(pattern=r"^[^\x00-\x60\x7b-\x7f][^\x00-\x2f\x3a-\x5e\x60\x7b-\x7f]*$")
+]
 Order = Literal["any_order", "in_order", "subset", "superset"]
 """How an agent's calls are compared with those expected; see steps.py."""
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -56,6 +61,7 @@ LATER: dict[str, object] = {
     "curve": [],
     "split": "model",
     "layout": None,
+    "statement": None,
 }
 
 
@@ -84,7 +90,7 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     was_fitted_with. description: what it measures, in a sentence for lists; no model is shown it.
     """
 
-    name: Name
+    name: JudgeName
     version: Annotated[int, msgspec.Meta(ge=1)]
     inputs: list[Input]
     scale: Scale
@@ -237,6 +243,11 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
         return ()
 
     @property
+    def own_texts(self) -> Mapping[str, str]:
+        """Texts of the file that the model is shown as it is shown inputs: fenced, by name."""
+        return {}
+
+    @property
     def temperature(self) -> float | None:
         """The temperature at which its model is asked, None for the model's own."""
         return None
@@ -271,6 +282,10 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
 
         Only the first is sound: later checks take it that earlier ones found nothing.
         """
+        kinds = [unicodedata.category(sign) for sign in self.name if not sign.isascii()]
+        is_plain = all(kind[0] in "LMN" and kind not in ("Lu", "Lt") for kind in kinds)
+        if not (is_plain and self.name[:1].isalpha() and unicodedata.is_normalized("NFKC", self.name)):
+            yield "name", "write lower-case letters, digits and `_`, starting with a letter."
         low, high = self.scale
         if low >= high:
             yield "scale", f"scale = [{low:g}, {high:g}]: give the lowest score first, then a higher one."
@@ -368,9 +383,12 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
     def _problem_of_names(self, text: str) -> str | None:
         """Return where the inputs that a text names differ from those declared, or None."""
         named = set(re.findall(r"\{(\w+)\}", text)) - {"statements"}
-        undeclared, unused = named - set(self.inputs), set(self.inputs) - named
+        held = {*self.inputs, *self.own_texts}
+        undeclared, unused = named - held, held - named
         if undeclared:
             return f"the prompt names {{{min(undeclared)}}}, which inputs does not declare. Add it to inputs."
+        if unused & self.own_texts.keys():
+            return f"the prompt does not name {{{min(unused)}}}, a text of the file. Write it in the prompt."
         if unused:
             return (
                 f"inputs declares {min(unused)!r}, which the prompt does not name. "

@@ -15,10 +15,11 @@ UNANSWERABLE = "The documents do not hold the answer to this question. The right
 def gather_inputs(judge: JudgeFields, answer: Answer) -> dict[str, str] | Input:
     """Return the text of each input of the judge, or the name of the first one that the row lacks.
 
+    Before them are texts of the judge's own file that are shown in the same way, see own_texts.
     A question marked unanswerable has a reference that says so. An empty list of contexts is an input: the
     system retrieved nothing.
     """
-    texts: dict[str, str] = {}
+    texts = dict(judge.own_texts)
     for name in judge.inputs:
         text = _input_text(name, answer)
         if text is None:

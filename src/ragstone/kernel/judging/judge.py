@@ -77,6 +77,7 @@ KEYS = (
     "alone",
     "in_records",
     "flagged",
+    "statement",
 )
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 

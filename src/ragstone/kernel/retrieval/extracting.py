@@ -19,8 +19,11 @@ LONGEST_LIST = 600  # characters that are quoted of a list, with the line before
 
 _COLONS = frozenset(":\uff1a")
 _FENCE = re.compile(r"(?:```|~~~)\S*")  # a line around code
+_CODE = re.compile(r"^(```|~~~)[^\n]*\n(?:(?:.*?\n)??(?P<whole>\1)[ \t]*$|.*\Z)", re.MULTILINE | re.DOTALL)
 _ITEM = re.compile(r"(?:[-*+\u2022\u2013\u2014\u00b7\u25aa\u25e6\u2023]|\(?\w{1,3}[.)])\s")
 _LINE_END = re.compile(r"[\n\r]")
+_ENDS = frozenset(".!?)\u3002\uff01\uff1f\u0964\u061f")  # of a sentence that needs no code to be whole
+_VISIBLE = re.compile(r"\S")
 _QUESTION_MARKS = frozenset("?\uff1f\u061f\u037e")
 
 
@@ -57,7 +60,8 @@ def best_sentences(
     """Return the sentences that answer a question best, best first; none where no sentence does.
 
     passages: retrieved texts, best first, in the language of the question; titles: of their documents, one a
-    passage, None for one without. A list belongs to the line before it that ends in a colon. A sentence that
+    passage, None for one without. A list belongs to the line before it that ends in a colon, and so
+    does a block of code, or to one without an end ("Check the logs"). A sentence that
     is a question, or says nothing that the question does not, is no answer, nor is the line around code.
 
     The score is the share of the question's words that the sentence holds, each weighed by how few of these
@@ -102,7 +106,7 @@ def _candidates(number: int, passage: str, title: str | None) -> list[_Candidate
     candidates: list[_Candidate] = []
     named = set(_terms(title or ""))
     before: Set[str] = set()
-    for start, end in _with_lists(passage, sentence_spans(passage)):
+    for start, end in _with_code(passage, _with_lists(passage, sentence_spans(passage))):
         text = passage[start:end]
         terms = set(_terms(text))
         if not (_ends_in(text, _QUESTION_MARKS) or _ends_in(text, _COLONS) or _FENCE.fullmatch(text)):
@@ -124,6 +128,37 @@ def _with_lists(passage: str, spans: Sequence[tuple[int, int]]) -> list[tuple[in
         else:
             joined.append((start, end))
             is_list = _ends_in(passage[start:end], _COLONS)
+    return joined
+
+
+def _with_code(passage: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans, a block of code joined to the line before it: one with a colon, or no end, before it.
+
+    No span holds the beginning of a block alone; of one that is cut off, its lines are sentences.
+    """
+    blocks = [(*block.span(), bool(block["whole"])) for block in _CODE.finditer(passage)]
+    joined: list[tuple[int, int]] = []
+    number = joined_to = 0
+    for start, end in spans:
+        while number < len(blocks) and blocks[number][1] <= start:
+            number += 1
+        if start < joined_to:
+            continue
+        first, last, is_whole = blocks[number] if number < len(blocks) else (len(passage), 0, False)
+        line = passage[start : min(end, first)].rstrip() if start < first else passage[start:end]
+        follows = _VISIBLE.search(passage, start + len(line))
+        if (
+            is_whole
+            and start < first
+            and follows
+            and follows.start() == first
+            and last - start <= LONGEST_LIST
+            and not _ends_in(line, _ENDS)
+        ):
+            joined_to = end = last
+        elif start < first < end:
+            end = start + len(line)
+        joined.append((start, end))
     return joined
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.causes import Caused, SystemBlame
+from ragstone.kernel.runs.causes import BenchedChange, Caused, SystemBlame
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.tables.shown import Displayed
 
@@ -24,7 +24,8 @@ class BlameSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
     """Where the lost points of a run went: one table a system.
 
     made_from: file of the run -> its digest: blame of other rows is not shown beside these. models: role ->
-    what was asked. notes: what holds for all systems. calls: what this command asked for; not in the file.
+    what was asked. notes: what holds for all systems. benched: with `what_if`, what benches beside the run
+    measured on its questions and documents. calls: what this command asked for; not in the file.
     """
 
     name: str
@@ -33,6 +34,7 @@ class BlameSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
     models: dict[str, str]
     made_from: dict[str, str]
     notes: list[str]
+    benched: list[BenchedChange] = []
     calls: Calls | None = None
 
 

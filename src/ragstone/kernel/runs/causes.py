@@ -63,6 +63,8 @@ Cause = Literal[
     "judge doubtful",
     "wrong tool",
     "wrong arguments",
+    "wrong order",
+    "expected steps doubtful",
     "tool failed",
     "right result ignored",
     "cannot tell",
@@ -169,6 +171,34 @@ class ChangePrice(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     people: NetPoints | None = None
     cost_usd: float | None = None
+
+
+class BenchedChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a bench of the run's questions and documents measured of another configuration than the run's.
+
+    bench: its folder's name. of: what was measured: what is retrieved, or the answers. current: the run's
+    configuration, and best: the one with the highest mean, as the bench names them; n: how many it compared.
+    verdict: on the best: `better` than the run's where p_holm is at most 0.05 and the interval above 0, `is
+    current` where it is the run's. measure: e.g. `recall@5`, or the judge's metric, in whose unit the
+    difference is: best minus current, on the same questions, with the 95 % interval of this comparison alone.
+    family: comparisons that Holm's correction is over. judge: of the answers; None where several judges make
+    the measure. n_labelled: questions with people's labels, by which the difference is corrected; None
+    without.
+    """
+
+    bench: str
+    of: Literal["retrieval", "answers"]
+    system: str
+    current: str
+    best: str
+    n: int
+    measure: str
+    verdict: Literal["better", "cannot tell", "is current"]
+    difference: Estimate | None = None
+    p_holm: float | None = None
+    family: int = 0
+    judge: str | None = None
+    n_labelled: int | None = None
 
 
 class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):

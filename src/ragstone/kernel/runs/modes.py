@@ -89,8 +89,10 @@ class ModesProposal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """How modes were proposed. n_read: answers in which signs were looked for, n_signs: signs looked at.
 
     n_tested: candidates that were tested on answers they were not proposed from, n_named: those of them
-    that are named, n_known: those that are confirmed and have a mode file already. n_of_people: modes
-    from people's notes, which need no test. model: that read wrong answers, n_shown: how many; n_quotes:
+    that are named, n_known: those that are confirmed and have a mode file already, n_repeated: those of a
+    model that are confirmed and hold the wrong answers of one that is named. n_of_people: modes from people's
+    notes, which need no test; n_notes: notes without a tag that a model grouped, n_grouped: those of them
+    that are in a mode. model: that read wrong answers, n_shown: how many; n_quotes:
     what it quoted, n_held: quotes that are in their row; n_dropped: its modes that quote fewer than two
     rows truly; n_failed: calls that failed.
     """
@@ -100,7 +102,10 @@ class ModesProposal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     n_tested: int = 0
     n_named: int = 0
     n_known: int = 0
+    n_repeated: int = 0
     n_of_people: int = 0
+    n_notes: int = 0
+    n_grouped: int = 0
     model: str | None = None
     n_shown: int = 0
     n_quotes: int = 0

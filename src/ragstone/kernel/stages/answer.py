@@ -1,5 +1,6 @@
 """Stage: questions -> answers, by an application or from what is retrieved."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -133,10 +134,15 @@ async def _built_in(
 
 
 async def _quoting(
-    _session: Session, *, system: str, declared: ExtractiveSystem
+    session: Session, *, system: str, declared: ExtractiveSystem
 ) -> Callable[[Given], Awaitable[Answer]]:
+    embed = session.embedder(declared.embedder) if declared.embedder else None
+    quote = partial(quote_contexts, declared=declared, system=system, embed=embed)
+
     async def work(row: Given) -> Answer:
-        return quote_contexts(row.question, row.contexts, declared, system=system)
+        if embed is None:
+            return quote(row.question, row.contexts)
+        return await asyncio.to_thread(quote, row.question, row.contexts)
 
     return work
 

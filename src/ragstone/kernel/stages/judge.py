@@ -95,7 +95,8 @@ def group_judges(judges: Sequence[Judge], *, one_call: bool, by_questions: bool 
 
         by_inputs: dict[object, list[Judge]] = {}
         for judge in judges:
-            key = tuple(judge.inputs) if can_be_decided(judge) else id(judge)
+            is_alone = judge.own_texts or not can_be_decided(judge)
+            key = id(judge) if is_alone else tuple(judge.inputs)
             by_inputs.setdefault(key, []).append(judge)
         return list(by_inputs.values())
     joint: list[Judge] = []

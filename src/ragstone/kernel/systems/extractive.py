@@ -3,25 +3,34 @@
 import msgspec
 
 from ragstone.kernel.config import ExtractiveSystem
+from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.records import Answer, Context, Question
-from ragstone.kernel.retrieval.extracting import best_sentences
+from ragstone.kernel.retrieval.declining import is_answer
+from ragstone.kernel.retrieval.extracting import AnswerSentence, best_sentences
 from ragstone.kernel.systems.rows import unanswered
 
 
 def quote_contexts(
-    question: Question, contexts: list[Context], declared: ExtractiveSystem, *, system: str
+    question: Question,
+    contexts: list[Context],
+    declared: ExtractiveSystem,
+    *,
+    system: str,
+    embed: Embed | None = None,
 ) -> Answer:
     """Return the answer, with where it stands in `metadata["citations"]`; the refusal where nothing answers.
 
     contexts: best first. A citation has `context`, the number of the context from 1, `start` and `end` in its
-    text, and the `score` of best_sentences.
+    text, and the `score` of best_sentences. embed: that of `declared.embedder`, if it names one. Raises what
+    the embedder raises.
     """
-    sentences = best_sentences(
-        question.question,
-        [context.text for context in contexts],
-        most=declared.sentences,
-        threshold=declared.threshold,
-    )
+    texts = [context.text for context in contexts]
+    if embed is None:
+        sentences = best_sentences(
+            question.question, texts, most=declared.sentences, threshold=declared.threshold
+        )
+    else:
+        sentences = _probable(question.question, texts, declared, embed)
     passages = [
         sentence.passage for sentence in sentences
     ]  # that of the best first; in each the order of its text
@@ -40,3 +49,13 @@ def quote_contexts(
         answer="\n".join(sentence.text for sentence in sentences) or declared.refusal,
         metadata={"citations": citations} if citations else None,
     )
+
+
+def _probable(
+    question: str, texts: list[str], declared: ExtractiveSystem, embed: Embed
+) -> list[AnswerSentence]:
+    """Return what words alone would quote, or the best sentence, if that is probable enough; else none."""
+    first = best_sentences(question, texts, most=1, threshold=0.0)
+    if not first or not is_answer(question, first[0], texts, embed, threshold=declared.threshold):
+        return []
+    return best_sentences(question, texts, most=declared.sentences) or first

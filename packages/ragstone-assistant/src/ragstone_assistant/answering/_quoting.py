@@ -11,9 +11,10 @@ import numpy as np
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.embedding.model import Embed
+from ragstone.kernel.retrieval.declining import UNRELATED, is_answer, is_weighed
 from ragstone.kernel.retrieval.extracting import FIRST, AnswerSentence, best_sentences
 from ragstone_assistant.answering.sentences import with_marks
-from ragstone_assistant.answering.support import UNRELATED, content_words, share_held
+from ragstone_assistant.answering.support import content_words, share_held
 from ragstone_assistant.conversation import Citation, Passage
 from ragstone_assistant.guards import speaks_to_model, without_contacts
 from ragstone_assistant.languages import SPOKEN, language, language_of, phrase
@@ -27,6 +28,7 @@ ALIKE = 0.3
 FEWEST = 4  # words: a shorter sentence of another language is a title or a date
 
 MOST_HEADING = 8  # words
+_CODE = re.compile(r"\s*^(```|~~~)[^\n]*\n(?P<code>.*)^\1\s*$", re.MULTILINE | re.DOTALL)
 
 Quoted = tuple[str, tuple[Citation, ...]]
 """The text with its marks, and the passages that they are of; an empty text where none answers."""
@@ -37,15 +39,17 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
 
     passages: best first, their text cleaned of what speaks to a model. Those in the user's language are
     quoted before others. Where none of these answers, and there are others, the nearest sentence by its
-    vector; a line before quotes in other languages says which ones these are.
+    vector; a line before quotes in other languages says which ones these are. Whether passages in the user's
+    language answer is asked with words and vectors, if the embedder is the packaged one; else with words.
     """
     spoken = [_language(passage, lang) for passage in passages]
     own, others = (
         [passage for passage, code in zip(passages, spoken, strict=True) if (code == lang) is is_own]
         for is_own in (True, False)
     )
+    weighed = embed if is_weighed(embed) else None
     sentences = (
-        _best(question, own)
+        await asyncio.to_thread(_best, question, own, weighed)
         or _best(question, others)
         or await asyncio.to_thread(_alike, question, passages, lang, embed)
     )
@@ -53,12 +57,15 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     texts: list[str] = []
     headings: frozenset[str] = frozenset()
     for sentence, passage in sentences:
-        lines = [re.sub(r"\s+", " ", line).strip() for line in sentence.splitlines()]
+        block = _CODE.search(sentence)
+        lines = [re.sub(r"\s+", " ", line).strip() for line in _CODE.sub("", sentence).splitlines()]
         text = without_contacts("\n".join(filter(None, lines)), lang, [passage.source])
+        code = without_contacts(f"\n{block['code'].rstrip()}", lang, [passage.source]) if block else ""
         headings, text = _without_heading(text, headings)
-        if any(map(str.isalnum, text)) and not speaks_to_model(text):
+        if any(map(str.isalnum, text)) and not speaks_to_model(text + code):
             cited += [passage] if passage not in cited else []
-            texts.append(with_marks(text, [cited.index(passage) + 1]))
+            # The mark is before the code, which people copy.
+            texts.append(with_marks(text, [cited.index(passage) + 1]) + code)
     several_lines = any("\n" in text for text in texts)
     citations = tuple(Citation(number=n, passage=passage) for n, passage in enumerate(cited, 1))
     text = ("\n\n" if several_lines else " ").join(texts)
@@ -74,27 +81,33 @@ def _language(passage: Passage, lang: str) -> str:
     return passage.lang or language_of(passage.text, before=lang)
 
 
-def _best(question: str, passages: Sequence[Passage]) -> list[tuple[str, Passage]]:
+def _best(
+    question: str, passages: Sequence[Passage], embed: Embed | None = None
+) -> list[tuple[str, Passage]]:
     """Return the best sentences, with their passages.
 
-    Whether any answers is asked with the words that carry the question's content. Which, with these and with
-    all its words, half and half: on squad2 and agxqa that finds more answers than either.
+    Whether any answers is asked with the words that carry the question's content; with `embed`, by how
+    probable it is that the best one does. Which, with these words and with all of the question, half and
+    half: on squad2 and agxqa that finds more answers than either.
     """
-    find = partial(
-        best_sentences,
-        passages=[passage.text for passage in passages],
-        titles=[passage.title for passage in passages],
-        most=COMPARED,
-    )
+    texts, titles = [passage.text for passage in passages], [passage.title for passage in passages]
+    find = partial(best_sentences, passages=texts, titles=titles, most=COMPARED)
     content_of = content_words(question)
     content = " ".join(content_of) or question
-    if not find(content) and not any(_holds_half(content_of, passage) for passage in passages):
+    if embed is None and not (find(content) or any(_holds_half(content_of, passage) for passage in passages)):
         return []
+    shares: dict[AnswerSentence, float] = {}  # of the whole question, where it has the sentence
     scores: dict[AnswerSentence, float] = {}
-    for sentence in (*find(question, threshold=0.0), *find(content, threshold=0.0)):
-        bare = msgspec.structs.replace(sentence, score=0.0)
-        scores[bare] = scores.get(bare, FIRST / 2 * (sentence.passage == 0)) + sentence.score / 2
+    for asked in (question, content):
+        for sentence in find(asked, threshold=0.0):
+            bare = msgspec.structs.replace(sentence, score=0.0)
+            scores[bare] = scores.get(bare, FIRST / 2 * (sentence.passage == 0)) + sentence.score / 2
+            shares.setdefault(bare, sentence.score)
     best = sorted(scores, key=scores.__getitem__, reverse=True)[:MOST]
+    if embed is not None and best:
+        quote = msgspec.structs.replace(best[0], score=shares[best[0]])
+        if not is_answer(question, quote, texts, embed, titles=titles):
+            return []
     return [
         (sentence.text, passages[sentence.passage])
         for sentence in best

@@ -30,7 +30,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
 
     stream: of the model; None for answers that quote the passages. embed: compares sentences and passages of
     two languages; it is called in a thread. context_tokens: of the model, prompt and reply together. model:
-    its name, for `Said.model`.
+    its name, for `Said.model`. refusals: language -> what a refusal begins with, for the audience.
     """
 
     stream: Stream | None
@@ -40,6 +40,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
     context_tokens: int
     model: str = ""
     sensitive: SensitiveTerms = msgspec.field(default_factory=SensitiveTerms)
+    refusals: dict[str, str] = {}
 
 
 async def answer_from(
@@ -126,6 +127,7 @@ def _refusal(
     """Refuse. sensitive: the model wanted to say what no passage says of sensitive terms."""
     careful = sensitive or answering.sensitive.mentioned(question)
     begins = answering.sensitive.refusal(outcome.lang) if careful else ""
+    begins = begins or answering.refusals.get(outcome.lang, "")
     voice.say(refusal_words(outcome.passages, outcome.lang, begins))
     return msgspec.structs.replace(outcome, text=voice.text, kind="refusal")
 

@@ -6,30 +6,41 @@ from typing import Annotated
 import msgspec
 
 from ragstone.kernel.corpus.tags import Tag
+from ragstone.kernel.corpus.tokens import tokenize
+from ragstone.kernel.errors import harmless
 from ragstone_assistant.answering.answering import Answering, answer_from
-from ragstone_assistant.conversation import Passage
+from ragstone_assistant.conversation import Asked, Passage, Said, TextPiece
 from ragstone_assistant.knowledge.entry import KnowledgeDown
-from ragstone_assistant.languages import SPOKEN, language_of, phrase
+from ragstone_assistant.languages import SPOKEN, language, language_of, phrase
 from ragstone_assistant.tool import Observation, Situation, Tool
+from ragstone_assistant.tools.plain_text import shortened
 
 NAME = "search_documents"
 LISTED = 12  # values of a tag that its description names
 MOST_ASKED = 1000  # characters of a question
+MOST_VALUE = 60  # of a filter that a reply names
 
 Search = Callable[[str, int, Mapping[str, str]], Awaitable[list[Passage]]]
 """(question, k, tags that passages must have) -> the k best passages, best first. Raises KnowledgeDown."""
 
 
 def documents_tool(
-    search: Search, answering: Answering, *, k: int, tags: Sequence[Tag] = (), examples: Sequence[str] = ()
+    search: Search,
+    answering: Answering,
+    *,
+    k: int,
+    tags: Sequence[Tag] = (),
+    examples: Sequence[str] = (),
+    loosen: Sequence[str] = (),
 ) -> Tool:
     """Return the tool that answers from documents, with the best k passages.
 
     tags: those that documents can be restricted to; each is an argument, as far as it is no argument already.
     examples: questions that need it, for the planner by words.
-    A restriction that finds nothing is dropped: the model may have made the value up. What the user has
-    restricted himself always holds. Where the question is put in another language than the user's, his own
-    words are searched for too, and both lists are taken in turns.
+    A restriction that finds nothing is dropped, see `restricted`; the reply says so. loosen: of those that
+    the user has made himself, the tags that may be dropped, in this order; the others hold. Where the
+    question is put in another language than the user's, his own words are searched for too, and both lists
+    are taken in turns.
     """
 
     async def call(arguments: msgspec.Struct, situation: Situation) -> Observation:
@@ -37,15 +48,21 @@ def documents_tool(
         question = str(fields.pop("question"))
         wanted = {key: str(value) for key, value in fields.items() if value}
         try:
-            passages = await _found(search, question, k, wanted, situation)
+            found = await _found(
+                search, question, k, restrictions(wanted, situation.asked, tags, loosen), situation
+            )
         except KnowledgeDown as down:
             return Observation(
                 text=f"{phrase('documents_unavailable', situation.lang)} ({down})", failed=True
             )
         using = msgspec.structs.replace(answering, stream=None) if situation.quoting else answering
+        lead = found.lead(situation.lang)
+        if lead:
+            situation.emit(TextPiece(lead))
         outcome = await answer_from(
-            question, passages, situation.lang, using, situation.emit, situation.deadline
+            question, found.passages, situation.lang, using, situation.emit, situation.deadline
         )
+        outcome = found.told(outcome, lead)
         return Observation(
             text=outcome.text,
             failed=outcome.kind == "unavailable",
@@ -66,17 +83,101 @@ def documents_tool(
     )
 
 
+class Restrictions(msgspec.Struct, frozen=True):
+    """What passages must have. all: tag -> value. droppable: tags that may be dropped, the first first.
+
+    own_words: the user's question, as he put it. named: values of which he knows: his own filters, and those
+    that his question names; a model may have made up the others.
+    """
+
+    all: dict[str, str]
+    droppable: list[str]
+    own_words: str
+    named: frozenset[str]
+
+
+def restrictions(
+    wanted: Mapping[str, str], asked: Asked, tags: Sequence[Tag], loosen: Sequence[str]
+) -> Restrictions:
+    """Return the restrictions of a question. wanted: what the planner reads from it, which is dropped first,
+    the tag that is listed last before the others; then the user's own of `loosen`."""
+    own = {key: value for key, value in asked.filters.items() if value.strip()}
+    names = {tag.key: tag.values or {} for tag in tags}
+    words = f" {' '.join(tokenize(asked.question))} "
+    named = {
+        value
+        for key, value in wanted.items()
+        if any(
+            f" {' '.join(tokenize(name))} " in words
+            for name in (value, *names.get(key, {}).get(value, ()))
+            if tokenize(name)
+        )
+    }
+    listed = [key for key in reversed(names) if key in wanted and key not in own]
+    others = [key for key in wanted if key not in names and key not in own]
+    droppable = [*others, *listed, *(key for key in loosen if key in own)]
+    return Restrictions({**wanted, **own}, droppable, asked.question, frozenset({*named, *own.values()}))
+
+
+class FoundPassages(msgspec.Struct, frozen=True):
+    """What was found, and without which restrictions. asked, dropped: tag -> value, as far as the user knows
+    of them."""
+
+    passages: list[Passage]
+    asked: dict[str, str]
+    dropped: dict[str, str]
+
+    def lead(self, lang: str) -> str:
+        """Return what a reply begins with: that nothing fits all restrictions; empty where something does."""
+        if not self.dropped and (self.passages or not self.asked):
+            return ""
+        parts = [phrase("no_fit", lang, filters=_listed(self.asked))]
+        if self.dropped:
+            parts.append(phrase("searched_without", lang, dropped=_listed(self.dropped)))
+        return " ".join(parts) + "\n\n"
+
+    def told(self, outcome: Said, lead: str) -> Said:
+        """Return a reply that begins with the lead, and notes in its tags what was dropped."""
+        if not lead:
+            return outcome
+        tags = {**outcome.tags, **({"loosened": ", ".join(self.dropped)} if self.dropped else {})}
+        return msgspec.structs.replace(outcome, text=lead + outcome.text, tags=tags)
+
+
+def _listed(values: Mapping[str, str]) -> str:
+    return ", ".join(
+        language(value).name if key == "lang" and value in SPOKEN else shortened(harmless(value), MOST_VALUE)
+        for key, value in values.items()
+    )
+
+
+async def restricted(search: Search, question: str, k: int, wanted: Restrictions) -> FoundPassages:
+    """Return the passages that have all tags; where there is none, those without one tag after another."""
+    left = dict(wanted.all)
+    passages = await search(question, k, left)
+    dropped: dict[str, str] = {}
+    for key in wanted.droppable:
+        if passages:
+            break
+        dropped[key] = left.pop(key)
+        passages = await search(question, k, left)
+    known = {key: value for key, value in wanted.all.items() if value in wanted.named}
+    return FoundPassages(
+        passages, known, {key: value for key, value in dropped.items() if key in known and passages}
+    )
+
+
 async def _found(
-    search: Search, question: str, k: int, wanted: Mapping[str, str], situation: Situation
-) -> list[Passage]:
-    own = situation.asked.filters
-    passages = await search(question, k, {**wanted, **own})
-    if not passages and wanted:
-        passages = await search(question, k, own)
-    in_own_words = situation.asked.question
-    if in_own_words == question or language_of(question) == situation.lang:
-        return passages
-    return _in_turns(passages, await search(in_own_words, k, own))[:k]
+    search: Search, question: str, k: int, wanted: Restrictions, situation: Situation
+) -> FoundPassages:
+    """Return what is found for a question, and for the user's own words where these are of his language."""
+    found = await restricted(search, question, k, wanted)
+    if wanted.own_words == question or language_of(question) == situation.lang:
+        return found
+    filters = situation.asked.filters
+    held = {key: value for key, value in filters.items() if key not in found.dropped}
+    others = await search(wanted.own_words, k, held)
+    return msgspec.structs.replace(found, passages=_in_turns(found.passages, others)[:k])
 
 
 def _in_turns(first: Sequence[Passage], second: Sequence[Passage]) -> list[Passage]:

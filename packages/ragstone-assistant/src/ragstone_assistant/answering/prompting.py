@@ -42,6 +42,14 @@ def load_answering_prompt(name: str | Path) -> AnsweringPrompt:
     return load_prompt(name, "ragstone_assistant.answering")
 
 
+def for_audience(prompt: AnsweringPrompt, name: str, tone: str) -> AnsweringPrompt:
+    """Return a prompt that tells the model who reads the answer; its name has that of the audience."""
+    if not tone.strip():
+        return prompt
+    text = f"{prompt.prompt.rstrip()}\n- {' '.join(tone.split())}\n"
+    return msgspec.structs.replace(prompt, name=f"{prompt.name}_{name}", prompt=text)
+
+
 def render(
     prompt: AnsweringPrompt,
     question: str,

@@ -12,6 +12,7 @@ from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize, word_terms
 from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.embedding.model import Embed, Vectors
+from ragstone.kernel.retrieval.declining import UNRELATED
 from ragstone_assistant._domain import SensitiveTerms
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.languages import LANGUAGES, language, language_of
@@ -23,21 +24,6 @@ MARKED, FOUND = 0.35, 0.45
 # that it means the same for embedders whose similarities begin at 0.7 and at 0.
 SIMILAR_MARKED, SIMILAR_FOUND = 0.2, 0.28
 FEW = 3  # words: fewer say so little that their place in the passage must fit the question too
-
-UNRELATED = (
-    "The museum shows paintings from three centuries. Guided tours begin every hour at the main entrance; "
-    "visitors may leave their coats in the cloakroom on the ground floor.",
-    "The orchestra opened the evening with a symphony in D minor. After the break the pianist played two "
-    "encores, and the audience applauded for several minutes.",
-    "To change the password, open the settings of your account and choose a new one. You will get a message "
-    "with a link that is valid for one day.",
-    "The parliament passed the law by a narrow majority. The opposition announced that it would bring the "
-    "case before the constitutional court.",
-    "The goalkeeper saved two penalties, and the team won the cup for the first time in its history. "
-    "The coach thanked the fans after the final whistle.",
-    "The telescope found a planet that circles its star in four days. Its surface is hotter than molten "
-    "iron, so that no life can be hoped for there.",
-)
 _YES_AND_NO = frozenset(["yes", "no", "sí", "oui", "non", "हाँ", "नहीं", "نعم", "لا", "ndiyo", "hapana"])
 
 

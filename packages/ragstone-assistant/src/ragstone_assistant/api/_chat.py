@@ -33,6 +33,8 @@ MOST_TURNS = 200
 READ_TURNS = 40
 """Of a longer conversation the assistant reads the last ones."""
 
+MOST_CHANGES = 5  # of what somebody says of one reply
+MOST_REMEMBERED = 10_000  # replies whose feedback is compared with what was said before
 STREAMED = "With `stream`, chunks as `text/event-stream`, the last of them `[DONE]`."
 CLOSED = 499
 """What nginx calls a client that did not wait; nobody receives it, but the metrics count it."""
@@ -245,14 +247,28 @@ async def delete_conversation(
     "/v1/feedback",
     status_code=204,
     summary="Say whether a reply helped",
-    responses=fails(400, 404, 413),
+    responses=fails(400, 404, 409, 413),
     tags=["chat"],
 )
 async def give_feedback(request: AnyRequest, data: JSONBody[FeedbackRequest], app_state: WithState) -> None:
     """Write a thumb and a correction beside an exchange of one's own; later ones replace earlier ones."""
     if not await app_state.conversations.owns(data.exchange_id, owner_of(request)):
         raise RefusedRequest(404, "there is no such exchange")
+    word = (data.thumb, (data.correction or "").strip())
+    before = app_state.feedback.get(data.exchange_id, [])
+    if word != (None, ""):
+        if before and before[-1] == word:
+            return
+        if len(before) >= MOST_CHANGES:
+            raise RefusedRequest(
+                409, f"feedback on this reply was changed {MOST_CHANGES} times: the last one counts"
+            )
     await app_state.assistant.log.feedback(
         data.exchange_id, data.thumb, data.correction, app_state.clocks.now()
     )
     app_state.metrics.feedback.labels(data.thumb or "none").inc()
+    if word != (None, ""):
+        app_state.feedback.pop(data.exchange_id, None)
+        app_state.feedback[data.exchange_id] = [*before, word]
+        while len(app_state.feedback) > MOST_REMEMBERED:
+            del app_state.feedback[next(iter(app_state.feedback))]

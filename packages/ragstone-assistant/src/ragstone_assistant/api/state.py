@@ -110,8 +110,9 @@ class Clocks:
 
 class ChatState:
     """One for each app, and only read. k: passages for a question. in_flight: exchanges that are being
-    answered; busy: their conversations. checking: held by the one upload that is read, lest others that
-    wait for it take all memory.
+    answered; busy: their conversations. feedback: exchange -> what was said of it, in order, so that nobody
+    fills the disk with thumbs; it is forgotten at a restart. checking: held by the one upload that is read,
+    lest others that wait for it take all memory.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class ChatState:
         self.metrics = Metrics()
         self.in_flight: set[asyncio.Task[Any]] = set()
         self.busy: set[str] = set()
+        self.feedback: dict[str, list[tuple[str | None, str]]] = {}
         self.checking = asyncio.Lock()
         self._looking: asyncio.Task[dict[str, str]] | None = None
         self._looked_at = 0.0

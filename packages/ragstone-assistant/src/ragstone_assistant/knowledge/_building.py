@@ -26,6 +26,7 @@ from ragstone_assistant.knowledge._cutting import (
     embedded,
     found_under,
     prepared,
+    renewed,
     sight,
     tags_of,
     way_of,
@@ -33,12 +34,11 @@ from ragstone_assistant.knowledge._cutting import (
 from ragstone_assistant.knowledge._points import PassagePoints
 from ragstone_assistant.knowledge.entry import Advance, BuildResult
 from ragstone_assistant.knowledge.grouping import Namer, group
-from ragstone_assistant.knowledge.uploads import NICE
 
 
 class KnowledgeParts(msgspec.Struct, frozen=True, kw_only=True):
     """Where everything is, and how it is made. uploads: the folder of files that came over HTTP.
-    options: how files are read. most_passages: of one file."""
+    options: how files are read. nice: how far their reader stands back. most_passages: of one file."""
 
     catalogue: Catalogue
     points: PassagePoints
@@ -49,6 +49,7 @@ class KnowledgeParts(msgspec.Struct, frozen=True, kw_only=True):
     uploads: Path
     options: IngestOptions
     most_passages: int
+    nice: int
     namer: Namer | None = None
 
 
@@ -77,6 +78,9 @@ def build(
     file is one step: whatever ends the build, those that were finished stay, and the next build goes on.
     read: path -> what that file gives, of those that were read already.
 
+    Files that another embedder embedded, and that no source here gives, are embedded anew as they are kept:
+    after a build that ended all vectors are of one embedder. An upload alone (`read`) leaves them.
+
     Raises DataError for a source that there is not, before anything is changed; Halted.
     """
     by_root, lost = _found(roots, parts.options, anew=anew)
@@ -95,10 +99,12 @@ def build(
                     step.take(root, sighted)
                     n_done += 1
                     advance("files", n_done, n_files)
+            step.drop_missing([*(root for root, _ in by_root), str(parts.uploads)])
+            if read is None:
+                step.renew_others()
         except Halted:
             parts.catalogue.revise()  # searches see what was finished
             raise
-    step.drop_missing([*(root for root, _ in by_root), str(parts.uploads)])
     return finish(parts, step.tally, embedding, anew=anew)
 
 
@@ -107,7 +113,7 @@ def _reader(
     parts: KnowledgeParts, stop: threading.Event, read: Mapping[str, Given]
 ) -> Iterator[Callable[[Sighted], Given]]:
     """Give what reads the files of a build, in a process that has limits for each; `stop` ends it."""
-    process = ReadingProcess(parts.options, nice=NICE, passages=parts.most_passages)
+    process = ReadingProcess(parts.options, nice=parts.nice, passages=parts.most_passages)
 
     def reader(sighted: Sighted) -> Given:
         read_before = read[sighted.path] if sighted.path in read else process.read(sighted.file, stop=stop)
@@ -224,6 +230,23 @@ class _Step:
                 [point for document in stored for point in document.points], vectors, chunks
             )
         self._kept.catalogue.put(row, stored)
+
+    def renew_others(self) -> None:
+        """Embed anew what is kept of files that another embedder embedded; their next build reads them."""
+        for identity in sorted({file.identity for file in self._kept.catalogue.files()}):
+            if identity == self._kept.identity:
+                continue
+            by_path: dict[str, list[Stored]] = {}
+            for file, document in self._kept.catalogue.stored(identity):
+                by_path.setdefault(file.path, []).append(document)
+            for file in self._kept.catalogue.files():
+                if file.identity == identity:
+                    self._embedding.check()
+                    stored, vectors = renewed(
+                        by_path.get(file.path, []), self._kept.identity, self._embedding
+                    )
+                    row = msgspec.structs.replace(file, identity=self._kept.identity, way="")
+                    self._put(stored, vectors, row)
 
     def drop_missing(self, roots: Iterable[str]) -> None:
         """Drop the files that were found under these sources before and are there no more."""

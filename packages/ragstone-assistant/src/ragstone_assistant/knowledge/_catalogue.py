@@ -288,10 +288,10 @@ class Catalogue:
                 value = msgspec.json.encode(after).decode()
                 self._database.execute("INSERT OR REPLACE INTO meta VALUES ('grouped', ?)", (value,))
 
-    def stored(self, identity: str) -> list[tuple[FileRow, Stored]]:
-        """Return all documents whose vectors are this embedder's, by id, each with its file."""
+    def stored(self, identity: str | None) -> list[tuple[FileRow, Stored]]:
+        """Return all documents whose vectors are this embedder's, by id, each with its file; None: any's."""
         with self._errors():
-            files = {file.path: file for file in self.files() if file.identity == identity}
+            files = {file.path: file for file in self.files() if identity in (None, file.identity)}
             chunks: dict[str, list[tuple[str, int, int, bytes, str]]] = {}
             for document_id, *rest in self._database.execute(
                 "SELECT document_id, id, first, last, metadata, point FROM chunks "

@@ -82,6 +82,7 @@ def _sighted(root: str, file: File, max_file_mb: int) -> Sighted | Skipped:
 
 SIZE = PASSAGE
 PERCENTILE = 20.0
+CUTS = 2  # counts the ways in which texts were ever cut: another one is another build
 PIECE = 50_000  # characters
 SENTENCES = 10  # of a passage, at most, on average
 AT_ONCE = 8  # texts that are embedded between two chances for a search, at first
@@ -144,7 +145,7 @@ class Embedding:
 def way_of(identity: str, tags: Sequence[Tag], options: IngestOptions) -> str:
     """Return what decides, beside its content, what is made of a file."""
     listed = [(tag.key, tag.values) for tag in tags]
-    decisive = (__version__, identity, SIZE, PERCENTILE, listed, options.tables, options.columns)
+    decisive = (__version__, identity, SIZE, PERCENTILE, CUTS, listed, options.tables, options.columns)
     return blake2b(msgspec.json.encode(decisive), digest_size=16).hexdigest()
 
 
@@ -242,9 +243,36 @@ def embedded(
     return stored, vectors
 
 
+def renewed(stored: Sequence[Stored], identity: str, embed: Embed) -> tuple[list[Stored], Vectors]:
+    """Return what is stored of documents with the points of this embedder, and all vectors in their order.
+
+    They have no topic: one is given where documents are grouped.
+    """
+    vectors = embed([indexed_text(chunk) for document in stored for chunk in document.chunks], "passage")
+    own, first = [], 0
+    for document in stored:
+        last = first + len(document.chunks)
+        chunks = [_without_topic(chunk) for chunk in document.chunks]
+        own.append(
+            Stored(
+                document=document.document,
+                chunks=chunks,
+                points=[point_of(chunk, identity) for chunk in chunks],
+                vector=_mean(vectors[first:last]),
+            )
+        )
+        first = last
+    return own, vectors
+
+
+def _without_topic(chunk: Chunk) -> Chunk:
+    metadata = {key: value for key, value in (chunk.metadata or {}).items() if key != "topic"}
+    return msgspec.structs.replace(chunk, metadata=metadata or None)
+
+
 def point_of(chunk: Chunk, identity: str) -> str:
     """Return the id of a chunk's point: another text, other tags or another embedder are another point."""
-    metadata = {key: value for key, value in (chunk.metadata or {}).items() if key != "topic"}
+    metadata = _without_topic(chunk).metadata or {}
     content = msgspec.json.encode((chunk.id, chunk.text, metadata, identity), order="deterministic")
     return str(uuid.UUID(bytes=blake2b(content, digest_size=16).digest()))
 

@@ -29,8 +29,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The passages by position, and ways to find them.
 
     by_id, by_point: id of a chunk, and of its point, -> position. having: tag -> value -> positions; under
-    the value None those that have no value of the tag. foreign: there are files, and all are another
-    embedder's.
+    the value None those that have no value of the tag. entries: of all files. n_foreign: files of another
+    embedder, whose passages are not among these.
     """
 
     revision: int
@@ -42,7 +42,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     by_point: dict[str, int]
     having: dict[str, dict[str | None, Positions]]
     by_words: BM25
-    foreign: bool
+    n_files: int
+    n_foreign: int
 
 
 def take_snapshot(catalogue: Catalogue, identity: str) -> Snapshot:
@@ -50,21 +51,23 @@ def take_snapshot(catalogue: Catalogue, identity: str) -> Snapshot:
     with catalogue.reading():  # else the text of one moment would be cut at the offsets of another
         revision = catalogue.revision
         version = catalogue.content()
-        rows = catalogue.stored(identity)
-        foreign = not rows and bool(catalogue.files())
+        every = catalogue.stored(None)
+        files = catalogue.files()
+    rows = [(file, stored) for file, stored in every if file.identity == identity]
     chunks = [chunk for _, stored in rows for chunk in stored.chunks]
     points = [point for _, stored in rows for point in stored.points]
     return Snapshot(
         revision=revision,
         version=version,
-        entries=[_entry(file, stored) for file, stored in rows],
+        entries=[_entry(file, stored) for file, stored in every],
         documents={stored.document.id: stored.document for _, stored in rows},
         chunks=chunks,
         by_id={chunk.id: at for at, chunk in enumerate(chunks)},
         by_point={point: at for at, point in enumerate(points)},
         having=_having(chunks),
         by_words=bm25_over([indexed_text(chunk) for chunk in chunks]),
-        foreign=foreign,
+        n_files=len(files),
+        n_foreign=sum(file.identity != identity for file in files),
     )
 
 

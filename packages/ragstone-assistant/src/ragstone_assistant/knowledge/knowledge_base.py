@@ -17,7 +17,7 @@ from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.gathering import Gathered
 from ragstone.kernel.embedding.model import Embed, Vectors
-from ragstone.kernel.errors import ConfigError, DataError, MissingExtra, ModelError
+from ragstone.kernel.errors import ConfigError, DataError, MissingExtra, ModelError, plural
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.retrieval.fusion import FUSED_DEPTH, score_fusion
 from ragstone_assistant.conversation import Passage
@@ -42,7 +42,7 @@ from ragstone_assistant.knowledge.entry import (
     PlacedPassage,
 )
 from ragstone_assistant.knowledge.grouping import Namer
-from ragstone_assistant.knowledge.uploads import FOLDER, Upload, UploadReader, keeping
+from ragstone_assistant.knowledge.uploads import FOLDER, NICE, Upload, UploadReader, keeping
 
 MOST_ASKED = 2000  # characters of a question that are searched by
 OPTIONS = IngestOptions()
@@ -63,11 +63,12 @@ def open_knowledge(
     options: IngestOptions = OPTIONS,
     *,
     namer: Namer | None = None,
+    serving: bool = True,
 ) -> "KnowledgeBase":
     """Return the knowledge base of `[assistant]`, whose paths are relative to `root`; empty before a build.
 
     options: how files are read, but for `duplicates` and `processes`, which need all of them at once.
-    namer: names topics; without one their words do.
+    namer: names topics; without one their words do. serving: builds stand back for answers of this process.
 
     Qdrant is opened when it is first needed: a list of the documents needs none.
 
@@ -95,6 +96,7 @@ def open_knowledge(
         uploads=Path(root_of(folder / FOLDER)),
         options=options,
         most_passages=section.max_passages,
+        nice=NICE if serving else 0,
         namer=namer,
     )
     return KnowledgeBase(parts)
@@ -190,7 +192,8 @@ class KnowledgeBase:
         filters: see `among`; of a tag with listed values, any name of a value is understood. score: the sum
         of two standard scores, which compares within one question only. Nothing for a blank question.
 
-        Raises KnowledgeDown where the store or the embedder cannot be reached.
+        Raises KnowledgeDown where the store or the embedder cannot be reached, and where some files were
+        built with another embedder: the others alone would answer as if that were all.
         """
         question = query.strip()[:MOST_ASKED]
         taken = self._taken
@@ -219,6 +222,7 @@ class KnowledgeBase:
         """
         while True:
             snapshot = self._snapshot()
+            self._check_embedder(snapshot)
             try:
                 passages = self._found_in(snapshot, question, vector, k, filters)
             except DataError:
@@ -241,11 +245,17 @@ class KnowledgeBase:
         return [passage_of(snapshot, position, score) for position, score in fused[:k]]
 
     def _check_embedder(self, snapshot: Snapshot) -> None:
-        if snapshot.foreign:
-            raise KnowledgeDown(DOWN) from DataError(
-                f"the knowledge base was not built with the embedder {self._kept.identity}. Rebuild "
-                "it with: ragstone assistant build"
+        if not snapshot.n_foreign:
+            return
+        if snapshot.n_foreign == snapshot.n_files:
+            what = f"the knowledge base was not built with the embedder {self._kept.identity}. Rebuild it"
+        else:
+            were = "was" if snapshot.n_foreign == 1 else "were"
+            what = (
+                f"{snapshot.n_foreign:,} of {plural(snapshot.n_files, 'file')} in the knowledge base {were} "
+                f"not built with the embedder {self._kept.identity}. Finish the build"
             )
+        raise KnowledgeDown(DOWN) from DataError(f"{what} with: ragstone assistant build")
 
     def _meant(self, filters: Mapping[str, str]) -> dict[str, str]:
         """Return the filters with the value of the list that each names, if it names one."""

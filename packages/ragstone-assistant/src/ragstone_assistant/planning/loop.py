@@ -354,7 +354,7 @@ def _not_found(state: AgentState) -> list[str]:
 
 
 def _declined(state: AgentState) -> Said:
-    text = phrase("declined", state.lang, scope=state.domain.scope(state.lang))
+    text = state.domain.say("declined", state.lang)
     return Said(text=text, kind="declined", lang=state.lang)
 
 
@@ -480,7 +480,7 @@ def _courtesy(conversation: Asked, lang: str, domain: Domain) -> Said | None:
     kind, spoken = courtesy
     if conversation.lang is None and not earlier:
         lang = spoken
-    text = phrase(kind, lang, scope=domain.scope(lang))
+    text = domain.say(kind, lang)
     return Said(
         text=text,
         kind="greeting",

@@ -28,13 +28,13 @@ from ragstone.features.bench.answerers._race import AnswerRace, race_condition, 
 from ragstone.features.bench.answerers._values import AnswerBoard
 from ragstone.features.bench.answerers.words import AnswerBenchSummary, answer_bench_document
 from ragstone.features.bench.judges.words import BENCH
-from ragstone.kernel.config import AnswerSection, BenchSection, RunSection, Settings
+from ragstone.kernel.config import BenchSection, RunSection, Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import RagstoneError, checks_arguments, plural
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
+from ragstone.kernel.records import NO_MODEL, Answer, Document, Judgement, Question
 from ragstone.kernel.retrieval.relevance import missing_documents
 from ragstone.kernel.stages.calibrate import cards_of_sheet
 from ragstone.kernel.stages.forecasting import sample_of
@@ -78,6 +78,8 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
         write_rows(path / "questions.jsonl", questions, Question, force=True)
         session = bench.session
         means = await open_means(bench_input, grid, session)
+        if means.corpus.documents:
+            write_rows(path / "documents.jsonl", means.corpus.documents, Document, force=True)
         cards = await cards_of_sheet(settings, means.judges, session)
         clusters, race = shared_documents(questions, means.passages.same), None
         if declared.race:
@@ -169,9 +171,7 @@ def _decisive(settings: Settings) -> Settings:
     return msgspec.structs.replace(
         settings,
         run=RunSection(name=settings.run.name, seed=settings.run.seed),
-        answer=AnswerSection(
-            model=settings.answer.model, prompt=settings.answer.prompt, repeats=settings.answer.repeats
-        ),
+        answer=msgspec.structs.replace(settings.answer, sheet=None, system=None, limit=None),
         # Labels decide no answer and no judgement: they may be added to a bench that is done.
         bench=BenchSection(answerers=msgspec.structs.replace(settings.bench.answerers, labels=None)),
         blame=Settings().blame,

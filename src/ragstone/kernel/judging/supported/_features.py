@@ -13,6 +13,7 @@ from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.judging._refusals import WITHOUT_SPACES
 from ragstone.kernel.judging.citation_marks import NAMED_SOURCE
 from ragstone.kernel.judging.matching import spoken, word_weight
+from ragstone.kernel.judging.refusals import WITHOUT_SPACES
 from ragstone.kernel.judging.supported._fields import RecordField, contradicted_fields, read_record
 from ragstone.kernel.judging.supported._numbers import HeldNumbers, held_numbers, stated_numbers
 

@@ -128,14 +128,17 @@ function askForKey() {
 }
 
 const selects = () => [...at("filters").querySelectorAll("select")];
-const nameOf = (tag) => t("tags")[tag] ?? tag.charAt(0).toUpperCase() + tag.slice(1).replaceAll("_", " ");
+const nameOf = (tag) => tag === "lang" ? t("language") : t("tags")[tag] ?? tag.charAt(0).toUpperCase() + tag.slice(1).replaceAll("_", " ");
 
-// Offer the tags that somebody has declared: what a topic or a language holds, its words do not tell.
+const shownAs = (tag, value) => (tag === "lang" && TEXTS[value]?.name) || value || t("any");
+
+// Offer the tags that somebody has declared, and languages where there are several: what a topic holds, its words
+// do not tell.
 function offerFilters(filters) {
-  const offered = Object.entries(filters).filter(([tag, values]) => values.length && tag !== "topic" && tag !== "lang");
+  const offered = Object.entries(filters).filter(([tag, values]) => values.length > (tag === "lang") && tag !== "topic");
   for (const select of selects()) select.parentElement.remove();
   at("filters").append(...offered.map(([name, values]) => element("label", {}, element("span", { textContent: nameOf(name) }), " ",
-    element("select", { name }, ...["", ...values].map((value) => element("option", { value, textContent: value || t("any") }))))));
+    element("select", { name }, ...["", ...values].map((value) => element("option", { value, textContent: shownAs(name, value) }))))));
   at("filters").hidden = !offered.length;
 }
 

@@ -1,0 +1,255 @@
+"""Which questions the extractive reader should decline: by words alone, beside words and vectors.
+
+`python -m benchmarks.declining [--questions N] [--fit] [--project FOLDER]`
+
+Questions of squad2, clapnq, agxqa and xquad (six languages) on whose articles nothing was fitted, halves by
+their titles, and of bankfaq, which was not fitted on at all: N evenly spaced of each (default 150;
+of a language of xquad 30). BM25 brings five passages. FOLDER keeps the vectors: a second time is quick.
+
+useful: the judge `right` says yes to the quote, of all answerable questions; useless: quoted, and it says no.
+declined: of questions that the passages cannot answer. `elsewhere`: asked of another pack; `removed`: its own
+article was taken out; `swapped`: its subject was exchanged for a word that no passage holds; `look-alike`:
+squad2's unanswerable ones, which people wrote to look answerable. Intervals are Wilson's, 95 %.
+
+--fit: fits answer_weights.toml on the other half, with scikit-learn, and writes it.
+"""
+
+import argparse
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+import ragstone
+from ragstone.kernel.config import ExtractiveSystem, Settings
+from ragstone.kernel.corpus.tokens import function_words
+from ragstone.kernel.embedding.opening import open_embedder
+from ragstone.kernel.records import OWN_THRESHOLD, Answer, Chunk, Context, Question
+from ragstone.kernel.retrieval.declining import AnswerSignals, answer_signals
+from ragstone.kernel.retrieval.extracting import best_sentences
+from ragstone.kernel.statistics import wilson_interval
+from ragstone.kernel.systems.extractive import quote_contexts
+
+PACKS = Path("../shared/data")
+FITTED = ("agxqa", "squad2", "clapnq", "xquad")
+NAMES = (*FITTED, "bankfaq")
+ELSEWHERE = {"agxqa": "squad2", "squad2": "clapnq", "clapnq": "squad2", "bankfaq": "squad2"}
+LANGUAGES = ("en", "es", "de", "zh", "ar", "hi", "ru")  # en: of all packs but xquad
+OTHERS_ANSWER = ("agxqa", "bankfaq")  # other documents of these answer the same question
+KINDS = ("elsewhere", "removed", "swapped", "look-alike")
+READERS = {"words": ExtractiveSystem(), "words and vectors": ExtractiveSystem(embedder="packaged")}
+FILE = Path("src/ragstone/kernel/retrieval/library/answer_weights.toml")
+K = 5
+SWAPPED = 0.25  # of the weight of all questions without an answer
+DECLINED = 0.95  # of `elsewhere` and `removed` in the half that is fitted on, each pack counting the same
+
+
+class Row(NamedTuple):
+    """A question with what was retrieved. kind: `own`, or of KINDS. refs: none if it has no answer here."""
+
+    pack: str
+    kind: str
+    question: str
+    refs: tuple[str, ...]
+    article: str
+    passages: tuple[str, ...]
+
+
+def is_fitted_on(title: str) -> bool:
+    """Say whether an article belongs to the half that is fitted on."""
+    return zlib.crc32(f"reader {title}".encode()) % 2 == 0
+
+
+def read(pack: str, name: str) -> list[dict[str, Any]]:
+    """Return the rows of a file of a pack."""
+    with (PACKS / pack / name).open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def retrieved(
+    questions: Sequence[dict[str, Any]], documents: Sequence[dict[str, Any]], settings: Settings
+) -> Iterator[tuple[str, ...]]:
+    """Yield the texts of the five best documents of each question."""
+    texts = {row["id"]: row["text"] for row in documents}
+    chunks = [
+        Chunk(id=row["id"], document_id=row["id"], text=row["text"], start=0, end=len(row["text"]))
+        for row in documents
+    ]
+    asked = [Question(id=row["id"], question=row["question"]) for row in questions]
+    for ranking in ragstone.retrieve(asked, chunks, k=K, settings=settings):
+        yield tuple(texts[item.document_id] for item in ranking.items)
+
+
+def rows_of(pack: str, fitted: bool, n: int, settings: Settings) -> list[Row]:
+    """Return the questions of one half of a pack, n of each kind at most."""
+    documents, asked = read(pack, "documents.jsonl"), read(pack, "questions.jsonl")
+    title = {row["id"]: row["title"] for row in documents}
+    rows: list[Row] = []
+    for lang in LANGUAGES[1:] if pack == "xquad" else LANGUAGES[:1]:
+        most = n // 5 if pack == "xquad" else n
+        own = [row for row in documents if row["lang"] == lang]
+        half = [
+            row for row in asked if row["lang"] == lang and is_fitted_on(title[row["document_id"]]) == fitted
+        ]
+        here, strange = ([row for row in half if row["answerable"] is it] for it in (True, False))
+        here, strange = (part[:: max(1, len(part) // most)][:most] for part in (here, strange))
+
+        def add(kind: str, some: Sequence[dict[str, Any]], among: Sequence[dict[str, Any]]) -> None:
+            for row, passages in zip(some, retrieved(some, among, settings), strict=True):
+                refs = tuple(row.get("references") or [row["reference_answer"]]) if kind == "own" else ()
+                rows.append(Row(pack, kind, row["question"], refs, title[row["document_id"]], passages))
+
+        add("own", here, own)
+        if pack == "squad2":
+            add("look-alike", strange, own)
+        if pack in ELSEWHERE:
+            add("elsewhere", here, read(ELSEWHERE[pack], "documents.jsonl"))
+        if pack not in OTHERS_ANSWER:
+            for name in dict.fromkeys(title[row["document_id"]] for row in here):
+                some = [row for row in here if title[row["document_id"]] == name]
+                add("removed", some, [row for row in own if row["title"] != name])
+    return [*rows, *swapped([row for row in rows if row.kind == "own"])]
+
+
+def swapped(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield questions with their subject exchanged for that of another one, which no passage holds."""
+    for number, row in enumerate(rows):
+        word, text = subject(row.question), " ".join(row.passages).casefold()
+        for other in [*rows[number + 37 :], *rows[:number]]:
+            strange = subject(other.question)
+            alike = bool(strange) and strange.isascii() == word.isascii() and other.article != row.article
+            if word and alike and strange.casefold() not in text:
+                yield row._replace(kind="swapped", question=row.question.replace(word, strange), refs=())
+                break
+
+
+def subject(question: str) -> str:
+    """Return the last name in a question, else its longest word that says something; "" where none does."""
+    words = [word.strip("?.,;:¿()\"'") for word in question.split()]
+    names = [word for word in words[1:] if word[:1].isupper() and len(word) > 2]
+    content = [word for word in words if len(word) > 4 and word.casefold() not in function_words()]
+    return names[-1] if names else max(content, key=len, default="")
+
+
+def useful(rows: Sequence[Row], quotes: Sequence[str], settings: Settings) -> list[bool]:
+    """Return what the judge `right` says of each quote; of none, no."""
+    answers = [
+        Answer(question_id=str(n), question=row.question, reference=list(row.refs), answer=quote)
+        for n, (row, quote) in enumerate(zip(rows, quotes, strict=True))
+        if row.refs and quote
+    ]
+    yes = set()
+    for row in ragstone.judge(answers, judges=["right"], settings=settings) if answers else ():
+        if row.score is not None and row.score >= float((row.metadata or {})[OWN_THRESHOLD]):
+            yes.add(int(row.question_id))
+    return [n in yes for n in range(len(rows))]
+
+
+def quotes_of(rows: Sequence[Row], declared: ExtractiveSystem, settings: Settings) -> list[str]:
+    """Return what is quoted for each question, "" where it is declined."""
+    embed = open_embedder("packaged", settings.path(".ragstone")) if declared.embedder else None
+    answers = [
+        quote_contexts(
+            Question(id="q", question=row.question),
+            [Context(id=str(n), text=text) for n, text in enumerate(row.passages)],
+            declared,
+            system="reader",
+            embed=embed,
+        )
+        for row in rows
+    ]
+    return [answer.answer if answer.metadata else "" for answer in answers]
+
+
+def share(flags: Sequence[bool]) -> str:
+    """Return a share with its interval."""
+    low, high = wilson_interval(sum(flags), len(flags))
+    return f"{sum(flags) / len(flags):.2f} ({low:.2f} to {high:.2f})"
+
+
+def show_pack(pack: str, n: int, settings: Settings) -> None:
+    """Print the figures of a pack, of both readers."""
+    rows = rows_of(pack, False, n, settings)
+    own = [at for at, row in enumerate(rows) if row.kind == "own"]
+    for name, declared in READERS.items():
+        quotes = quotes_of(rows, declared, settings)
+        yes = useful(rows, quotes, settings)
+        figures = {
+            f"useful of {len(own)}": [yes[at] for at in own],
+            "useless": [bool(quotes[at]) and not yes[at] for at in own],
+        }
+        figures |= {
+            f"declined {kind}": [not quotes[at] for at, row in enumerate(rows) if row.kind == kind]
+            for kind in KINDS
+        }
+        shown = "  ".join(f"{what} {share(flags)}" for what, flags in figures.items() if flags)
+        print(f"{pack:8}{name:18}{shown}", flush=True)
+
+
+def fit(n: int, settings: Settings) -> None:
+    """Fit the weights and the threshold, and write the file."""
+    from sklearn.linear_model import LogisticRegression
+
+    embed = open_embedder("packaged", settings.path(".ragstone"))
+    always = ExtractiveSystem(threshold=0)
+    values, packs, groups = [], [], []
+    for pack in FITTED:
+        rows = rows_of(pack, True, n, settings)
+        yes = useful(rows, quotes_of(rows, always, settings), settings)
+        for row, is_useful in zip(rows, yes, strict=True):
+            quote = best_sentences(row.question, row.passages, most=1, threshold=0.0)
+            # A useless quote of a passage that may hold the answer says nothing of what should be declined.
+            if quote and (is_useful or row.kind in KINDS[:3]):
+                signals = answer_signals(row.question, quote[0], row.passages, embed)
+                values.append(msgspec.structs.astuple(signals))
+                packs.append(pack)
+                groups.append("useful" if is_useful else "swapped" if row.kind == "swapped" else "outside")
+    table, pack_of, group = np.array(values), np.array(packs), np.array(groups)
+    shares = {"useful": 1.0, "outside": 1 - SWAPPED, "swapped": SWAPPED}
+    weight = np.zeros(len(table))
+    for pack in FITTED:
+        for name, part in shares.items():
+            of = (pack_of == pack) & (group == name)
+            weight[of] = part / max(1, of.sum())
+    model = LogisticRegression(C=1e4, max_iter=1000)
+    model.fit(table, group == "useful", sample_weight=weight / weight.mean())
+    chance = model.predict_proba(table)[:, 1]
+    outside = np.flatnonzero(group == "outside")
+    outside = outside[np.argsort(chance[outside])]
+    at = np.searchsorted(np.cumsum(weight[outside]) / weight[outside].sum(), DECLINED)
+    names = msgspec.structs.fields(AnswerSignals)
+    lines = [f"{name.name} = {value:.2f}" for name, value in zip(names, model.coef_[0], strict=True)]
+    FILE.write_text(
+        "# Fitted by `python -m benchmarks.declining --fit` on half the articles of agxqa, squad2, clapnq\n"
+        "# and xquad in six languages, with vectors of multilingual-e5-small; see AnswerSignals.\n"
+        f"offset = {model.intercept_[0]:.2f}\nthreshold = {chance[outside[at]]:.3f}\n\n[weights]\n"
+        + "\n".join(lines)
+        + "\n",
+        "utf-8",
+    )
+    print(FILE.read_text("utf-8"))
+
+
+def main() -> None:
+    """Print the table, or fit."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--questions", type=int, default=150, help="of each kind of a pack, at most")
+    parser.add_argument("--fit", action="store_true", help="fit and write the weights")
+    parser.add_argument("--project", type=Path, default=Path(), help="folder of the vectors")
+    chosen = parser.parse_args()
+    settings = Settings(root=str(chosen.project))
+    if chosen.fit:
+        fit(chosen.questions, settings)
+        return
+    for pack in NAMES:
+        show_pack(pack, chosen.questions, settings)
+
+
+if __name__ == "__main__":
+    main()

