@@ -397,9 +397,7 @@ def show_kinds(name: str, rows: Sequence[Labelled], causes: Mapping[str, Caused]
             area = auc_estimate(marked, words, [row.group for row in chosen])
             if area is None:
                 continue
-            print(
-                f"  AUROC of the words {lang}: {area.value:.2f}  ({area.low:.2f} to {area.high:.2f})"
-            )
+            print(f"  AUROC of the words {lang}: {area.value:.2f}  ({area.low:.2f} to {area.high:.2f})")
 
 
 def _grounding(row: Labelled) -> float:

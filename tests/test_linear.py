@@ -77,7 +77,9 @@ def test_a_slow_pattern_is_told_and_soon(slow):
 
 
 def test_a_slow_routine_is_told():
-    slow = grow(lambda text: [text.count("b", at) for at in range(len(text))], lambda size: "a" * size, takes=2)
+    slow = grow(
+        lambda text: [text.count("b", at) for at in range(len(text))], lambda size: "a" * size, takes=2
+    )
     assert slow.fault
 
 

@@ -195,7 +195,9 @@ def phrases_by_room(found: Iterable[Text], phrases: Iterable[Phrase]) -> dict[st
     for phrase in phrases:
         by_word[max(re.findall(r"\w+", phrase.not_this.lower()), key=len)].append(phrase)
     for room, place, text in found:
-        for phrase in (each for word in {*re.findall(r"\w+", text.lower())} for each in by_word.get(word, ())):
+        for phrase in (
+            each for word in {*re.findall(r"\w+", text.lower())} for each in by_word.get(word, ())
+        ):
             if (phrase.not_this, place.partition(":")[0]) not in ALLOWED:
                 hits[room] += [f"{place}: {phrase.not_this} -> {phrase.but}"] * phrase.hits(text)
     return hits

@@ -44,7 +44,9 @@ WORDS = {
     },
     "true-false": {"statements-languages/report.html": ["bm25", "hi", "zh"]},
     # Not its critics: whether a question reaches them is its model's to decide, on each processor anew.
-    "codebase": {"questions/certificate.html": ["What was lost, and why", "Every question", "How it was made"]},
+    "codebase": {
+        "questions/certificate.html": ["What was lost, and why", "Every question", "How it was made"]
+    },
     "choosing-a-model": {
         "assistant-answerers/report.html": ["extractive", "quote"],
         "assistant/report.html": ["coverage"],

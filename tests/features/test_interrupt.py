@@ -22,7 +22,12 @@ pytestmark = pytest.mark.kill
 
 RAGSTONE = [sys.executable, "-m", "ragstone"]
 GO_ON = "Finished calls are in the ledger: run the same command again to continue."
-HANGS = ("--hanging", "1.0", "--answered", "1")  # the first call goes alone, and the others when it is answered
+HANGS = (
+    "--hanging",
+    "1.0",
+    "--answered",
+    "1",
+)  # the first call goes alone, and the others when it is answered
 STARTS_S = 10.0  # the most that a process takes on a busy machine to begin and to end
 # A module named xllamacpp whose model thinks for a minute, in C, where no signal interrupts it.
 SLOW_MODEL = """

@@ -343,7 +343,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--malformed", type=float, default=0.0, metavar="SHARE", help="cut-off JSON")
     parser.add_argument("--broken", type=float, default=0.0, metavar="SHARE", help="HTTP 500")
     parser.add_argument("--hanging", type=float, default=0.0, metavar="SHARE", help="never answered")
-    parser.add_argument("--answered", type=int, default=0, metavar="N", help="so many first ones, whatever else")
+    parser.add_argument(
+        "--answered", type=int, default=0, metavar="N", help="so many first ones, whatever else"
+    )
     parser.add_argument("--script", default=None, metavar="MODULE:NAME", help="what is said otherwise")
     parser.add_argument("--refuse", action="append", default=[], metavar="MODE")
     parser.add_argument("--key", default=None)

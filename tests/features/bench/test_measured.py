@@ -11,7 +11,10 @@ from ragstone.features.bench import benched_changes
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.runs.settings import MANIFEST
 
-NAMES, CROPS = ("Amber", "Birch", "Cedar", "Delta", "Ebony", "Fjord"), ("rye", "oat", "pea", "hop", "kale", "leek")
+NAMES, CROPS = (
+    ("Amber", "Birch", "Cedar", "Delta", "Ebony", "Fjord"),
+    ("rye", "oat", "pea", "hop", "kale", "leek"),
+)
 SETTINGS = """[run]
 name = "mine"
 [documents]

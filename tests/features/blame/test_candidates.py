@@ -33,7 +33,9 @@ VARIANTS = {
     "the best of many": msgspec.structs.replace(SEARCH, n=3, family=3),
     "answers by a judge": ANSWERS,
     "answers by labels": msgspec.structs.replace(ANSWERS, n_labelled=40),
-    "answers without correctness": msgspec.structs.replace(ANSWERS, measure="answered × faithful", judge=None),
+    "answers without correctness": msgspec.structs.replace(
+        ANSWERS, measure="answered × faithful", judge=None
+    ),
     "not shown": msgspec.structs.replace(SEARCH, verdict="cannot tell", n=3),
     "the run's own": msgspec.structs.replace(
         SEARCH, verdict="is current", best="bm25", difference=None, p_holm=None, family=0

@@ -194,7 +194,9 @@ def test_files_that_cannot_be_checked_are_named(folder, names, says):
     says(ran.err)
 
 
-@pytest.mark.parametrize("other", ["./dev.jsonl", "absolute", "symlink.jsonl", "hard.jsonl", "../here/dev.jsonl"])
+@pytest.mark.parametrize(
+    "other", ["./dev.jsonl", "absolute", "symlink.jsonl", "hard.jsonl", "../here/dev.jsonl"]
+)
 def test_one_file_under_two_paths_is_an_error_and_a_copy_is_none(other, tmp_path, monkeypatch):
     folder = tmp_path / "here"
     folder.mkdir()

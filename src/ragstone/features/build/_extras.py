@@ -316,7 +316,9 @@ async def _write_hop(chain: Chain, turn: DialogueTurn, tools: WritingTools) -> W
         if candidate.loss is None and (named := names_link(candidate.question.question, chain.links)):
             candidate = lose(candidate, "names_link", named)
         if candidate.loss is None and (alone := suffices_alone(candidate.question, candidate.passages)):
-            detail = f"{alone.document_id} alone has every word of question and answer that the documents have"
+            detail = (
+                f"{alone.document_id} alone has every word of question and answer that the documents have"
+            )
             candidate = lose(candidate, "single_hop", detail)
         candidate = await needs_all(candidate, ask=tools.criticise, secret=tools.secret, settle=settle)
         if candidate.loss is None:
