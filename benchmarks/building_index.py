@@ -52,6 +52,10 @@ FILES, FILE_BYTES = 76, 6000
 MANY_FILES, SHORT = 2000, 1200
 
 
+Find = Callable[[Vectors], list[set[int]]]
+"""Queries -> the positions of the five nearest passages of each."""
+
+
 class Row(msgspec.Struct):
     """A document or a question of a pack, by the names that the packs use."""
 
@@ -184,41 +188,20 @@ def widths() -> Table:
         "bits", "MB", f"{ASKED} questions, CPU s", "one question, CPU s", "recall@5", title=f"{LARGE:,} x 384"
     )
     right = [{at for at, _ in some} for some in search_exactly(passages, queries, 5)]
-    searches: list[tuple[str, float, Callable[[Vectors], list[set[int]]]]] = []
+    searches: list[tuple[str, int, Find]] = []
     for bits, index in (("32", passages), ("16", narrowed(passages, least=1))):
         n_bytes = index.half.nbytes + index.scales.nbytes if isinstance(index, Narrow) else index.nbytes
-        search = functools.partial(search_exactly, index, k=5)
-        searches.append(
-            (
-                bits,
-                n_bytes,
-                lambda some, search=search: [{at for at, _ in hits} for hits in search(queries=some)],
-            )
-        )  # type: ignore[misc]
+        searches.append((bits, n_bytes, finds_exactly(index)))
     faiss.omp_set_num_threads(1)
-    kinds = (
-        ("faiss, 32", 4, faiss.IndexFlatIP(384)),
-        (
-            "faiss, 16",
-            2,
-            faiss.IndexScalarQuantizer(384, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT),
-        ),
-        (
-            "faiss, 8",
-            1,
-            faiss.IndexScalarQuantizer(384, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT),
-        ),
-    )
-    for bits, width, flat in kinds:
+    kinds = faiss.ScalarQuantizer
+    for bits, flat in (
+        ("32", faiss.IndexFlatIP(384)),
+        ("16", faiss.IndexScalarQuantizer(384, kinds.QT_fp16, faiss.METRIC_INNER_PRODUCT)),
+        ("8", faiss.IndexScalarQuantizer(384, kinds.QT_8bit, faiss.METRIC_INNER_PRODUCT)),
+    ):
         flat.train(passages)
         flat.add(passages)
-        searches.append(
-            (
-                bits,
-                width * passages.size,
-                lambda some, flat=flat: [set(at) for at in flat.search(some, 5)[1].tolist()],
-            )
-        )  # type: ignore[misc]
+        searches.append((f"faiss, {bits}", int(bits) // 8 * passages.size, finds_by_faiss(flat)))
     for bits, n_bytes, find in searches:
         many, one = (
             min(cpu_s(functools.partial(find, some))[0] for _ in range(ROUNDS))
@@ -227,6 +210,20 @@ def widths() -> Table:
         recall = np.mean([len(hits & best) / 5 for hits, best in zip(find(queries), right, strict=True)])
         table.add_row(bits, f"{n_bytes / 1e6:.0f}", f"{many:.2f}", f"{one:.3f}", f"{recall:.3f}")
     return table
+
+
+def finds_exactly(index: Vectors | Narrow) -> Find:
+    def find(queries: Vectors) -> list[set[int]]:
+        return [{at for at, _ in hits} for hits in search_exactly(index, queries, 5)]
+
+    return find
+
+
+def finds_by_faiss(index: faiss.Index) -> Find:
+    def find(queries: Vectors) -> list[set[int]]:
+        return [set(positions) for positions in index.search(queries, 5)[1].tolist()]
+
+    return find
 
 
 def knowledge() -> Table:

@@ -358,7 +358,7 @@ def calibration_error(score: Floats, label: Floats) -> float:
 
 
 def edits() -> None:
-    """Print what share of edited sentences is flagged, by language and edit; the rest of each text is kept."""
+    """Print what share of edited sentences is flagged, by language and edit; texts stay as they are."""
     print("language | as it is | another answer | another number | a negation put in; flagged of each, n")
     for lang in TEN:
         chance = random.Random(lang)

@@ -1,10 +1,10 @@
 """Questions that need two documents, and some that only look so: `python -m benchmarks.hops [--verbose]`.
 
-40 questions, written by hand over pairs of real documents that share a name (of blame_people_documents.jsonl:
-Wikipedia by way of CLAPnq, and irrigation advice of agxqa): 20 that nobody can answer from one document of
-the pair, 20 that one of them answers. Printed is how many of each `ragstone build questions --multi-hop` keeps
-before a model is asked, by words alone. Of those that it keeps, its critic decides, who is shown the documents
-one by one.
+40 questions, written by hand over pairs of real documents that share a name (of
+blame_people_documents.jsonl: Wikipedia by way of CLAPnq, and irrigation advice of agxqa): 20 that nobody can
+answer from one document of the pair, 20 that one of them answers. Printed is how many of each
+`ragstone build questions --multi-hop` keeps by words alone, before a model is asked. What is kept goes to its
+critic, who is shown the documents one by one.
 """
 
 import argparse
@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 
 def kept_by_words() -> dict[bool, list[tuple[str, str | None]]]:
-    """Return whether it needs both -> each question with the document that suffices, None where it is kept."""
+    """Return whether it needs both -> each question with the document that suffices, None where none does."""
     lines = (HERE / "blame_people_documents.jsonl").read_text("utf-8").splitlines()
     documents = {row["id"]: row for row in map(json.loads, lines)}
     found: dict[bool, list[tuple[str, str | None]]] = {True: [], False: []}
@@ -33,7 +33,7 @@ def kept_by_words() -> dict[bool, list[tuple[str, str | None]]]:
         ]
         question = Question(id="q", question=row["question"], reference=row["reference"])
         alone = suffices_alone(question, passages)
-        found[row["multi_hop"]].append((row["question"], alone and alone.document_id))
+        found[row["multi_hop"]].append((row["question"], alone.document_id if alone else None))
     return found
 
 

@@ -31,7 +31,8 @@ from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.document.numbers import with_ends
 from ragstone.kernel.judging import load_judge, question_digest
 from ragstone.kernel.judging.citation_marks import cited_statements
-from ragstone.kernel.judging.lexical import SENTENCE, no_refusal
+from ragstone.kernel.judging.lexical import no_refusal
+from ragstone.kernel.judging.refusals import SENTENCE
 from ragstone.kernel.judging.steps import unused_in
 from ragstone.kernel.records import Answer, Context, Judgement, Step, Verdict
 from ragstone.kernel.statistics import (
@@ -53,14 +54,8 @@ DATA = ROOT.parent / "shared" / "data"
 REFUSALS = Path(__file__).parent / "refusals.toml"
 SEEN = Path(__file__).parent / "refusals_seen.toml"
 LATER = Path(__file__).parent / "refusals_later.toml"
-ORDINARY = (
-    "xquad",
-    "squad2",
-    "clapnq",
-    "cranfield",
-    "agxqa",
-    "bankfaq",
-)  # the last two: no word is due to them
+# The word list of refusals is not made on the last two.
+ORDINARY = ("xquad", "squad2", "clapnq", "cranfield", "agxqa", "bankfaq")
 FEWEST_LETTERS = 25  # of a sentence
 Flags = npt.NDArray[np.bool_]
 TEN = ("en", "de", "es", "ru", "tr", "vi", "ar", "hi", "th", "zh")
@@ -238,14 +233,11 @@ def answered(asked: Asked) -> None:
     found = int(np.sum(scores(judged(Asked(None, asked.settings), "no_refusal", later)) == 0))
     print(f"  no_refusal finds {found} of the {len(later)} refusals of {LATER.name}")
     for pack in ORDINARY:
-        said = [
-            sentence for row in load(f"{pack}/documents.jsonl") for sentence in SENTENCE.split(row["text"])
-        ]
-        said = [sentence for sentence in said if len(sentence) > FEWEST_LETTERS]
-        alarms = sum(no_refusal(sentence) == 0 for sentence in said)
-        print(
-            f"  and takes {alarms} of {len(said):,} sentences of {pack} for refusals ({alarms / len(said):.2%})"
-        )
+        texts = [row["text"] for row in load(f"{pack}/documents.jsonl")]
+        said = [each for text in texts for each in SENTENCE.split(text) if len(each) > FEWEST_LETTERS]
+        alarms = sum(no_refusal(each) == 0 for each in said)
+        share = alarms / len(said)
+        print(f"  and takes {alarms} of {len(said):,} sentences of {pack} for refusals ({share:.2%})")
     gold = [
         Answer(question_id=row["id"], question=row["question"], answer=row["reference_answer"])
         for row in questions + [row for row in load("squad2/questions.jsonl") if row["answerable"]]

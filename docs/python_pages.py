@@ -196,6 +196,7 @@ SHARED = {
     "remember_sources.question": "a question with evidence",
     "sample_feedback.count": "answers of the queue",
     "sample_feedback.keep_personal_data": "mask nothing",
+    "sample_feedback.limit": "only the first rows",
     "sample_log.count": "how many questions",
     "sample_log.keep_personal_data": "mask nothing",
     "store_spans.body": "of the request",

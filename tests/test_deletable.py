@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "ragstone"
 TABLES = ("cli/app.py", "workbench/pages.py", "notebook.py", "features/__init__.py", "__init__.pyi")
 FEATURES = sorted(path.parent.name for path in (PACKAGE / "features").glob("*/__init__.py"))
-# Imports all of the package, forgets what is ours, and then tries each copy whose folder stands on a line of its
-# input, in a process of its own. It answers with the process's exit code; what went wrong is in a file beside.
+# Imports all of the package, forgets what is ours, and then tries each copy whose folder is on a line of its
+# input, in a process of its own. It answers with that one's exit code; what went wrong is in wrong.txt there.
 EACH = """
 import importlib, os, pathlib, sys, traceback
 
@@ -44,7 +44,8 @@ def try_all(folder):
     assert shown.exit_code == 0, shown.output
 
 def forget_ours():
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("ragstone", "ragstone_assistant")]:
+    ours = ("ragstone", "ragstone_assistant")
+    for name in [name for name in sys.modules if name.partition(".")[0] in ours]:
         del sys.modules[name]
     sys.path_importer_cache.clear()
 

@@ -54,9 +54,10 @@ WORDS = {
     },
 }
 
-# The examples whose story is a model's work, and what makes them ask the packaged one a quarter and less: what
-# takes a reader minutes would be half of CI. With RAGSTONE_WHOLE_EXAMPLES=1 they run as they are; with every
-# answer and scale they run above, on an endpoint.
+# The examples whose story is a model's work, and what makes them ask the packaged one a quarter and less:
+# what takes a reader minutes would be half of CI. With RAGSTONE_WHOLE_EXAMPLES=1 they run as they are; with
+# every answer and scale they run above, on an endpoint.
+# Five answers are of two questions: the search leaves fewer.
 FEWER = {
     "rubric-judge": {
         "[bench.judges]  ": "[bench.judges]\nlimit = 5\n#",

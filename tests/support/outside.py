@@ -53,7 +53,7 @@ from ragstone.kernel.files.decoding import decode
 from ragstone.kernel.files.file import File, Unreadable
 from ragstone.kernel.files.language import detect_language
 from ragstone.kernel.files.xlsx import _kind_of_code
-from ragstone.kernel.judging import lexical, matching
+from ragstone.kernel.judging import lexical, matching, refusals
 from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.steps import unused_in
 from ragstone.kernel.judging.truth import says_true
@@ -313,7 +313,9 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     ],
     "kernel.judging.assertion:regex": list,  # the user's own expression
     "kernel.judging.assertion:problem_of": list,  # the same, compiled to see whether it is one
-    "kernel.judging.lexical:_patterns": lexical._patterns,
+    "kernel.judging.refusals:_tables": lambda: [
+        pattern for words in refusals._languages() for pattern in words if pattern is not None
+    ],
     "kernel.llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "kernel.llm._postgres_database:explain": list,  # constants of its module, on one line of a refusal
     "kernel.llm.keys:_forms": lambda: [_forms("sk-abcdefghij1234")],

@@ -64,7 +64,7 @@ def fixed_parts(code: str) -> tuple[str, ...]:
 
 
 def may_hold(code: str, text: str) -> bool:
-    """Return whether a text has the fixed parts of a sentence in order: soon said, and no where most are not."""
+    """Return whether a text has the fixed parts of a sentence in order, which is soon said."""
     at = 0 if max(fixed_parts(code), key=len) in text else -1
     for part in fixed_parts(code):
         at = text.find(part, at) + len(part) if at >= 0 and text.find(part, at) >= 0 else -1

@@ -225,4 +225,4 @@ def test_blame_has_them_with_what_if_and_not_without(runs):
     assert [each.best for each in summary.benched] == ["extractive", "whole · bm25"]
     written = json.loads((runs / "mine" / "blame.json").read_text())["benched"]
     assert written == msgspec.to_builtins(summary.benched)
-    assert "whole · bm25 in place of sentence 60 · bm25" in (runs / "mine" / "report.html").read_text()
+    assert "whole · bm25 instead of sentence 60 · bm25" in (runs / "mine" / "report.html").read_text()

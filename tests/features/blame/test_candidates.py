@@ -1,4 +1,4 @@
-"""What blame says of a change that a bench measured: what it is a gain in, and nothing where none is shown."""
+"""What blame says of a change that a bench measured: what it is a gain in, and none where none is shown."""
 
 import msgspec
 import pytest

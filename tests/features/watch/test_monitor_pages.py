@@ -9,6 +9,8 @@ from tests.support.monitor_store import fill, row
 from tests.support.served_assistant import KEYS, URL, Scripted, Time, key
 from tests.support.texts import element
 
+from ragstone.features.sample.feedback import sample_feedback
+from ragstone.features.sample.feedback_words import keep_summary
 from ragstone.features.watch.monitor_pages import A_PAGE, FRESH_S
 from ragstone.features.watch.watching import watch
 from ragstone.kernel.config import MonitorSection, Settings
@@ -47,6 +49,23 @@ def test_without_a_store_it_says_what_to_run(tmp_path):
         told = client.get("/monitor")
     assert told.status_code == 404
     assert "ragstone watch LOG" in told.json()["detail"]
+
+
+def test_the_page_says_what_feedback_became_where_somebody_asked_and_nothing_else(tmp_path):
+    fill(tmp_path / "store", ROWS).close()
+    with client_of(tmp_path) as client:
+        assert "feedback became" not in client.get("/monitor").text
+    exchange = {
+        "id": "x1",
+        "question": "When is rye sown?",
+        "answer": "In May.",
+        "correction": "In <b>June</b>.",
+    }
+    keep_summary(tmp_path / "store", sample_feedback([exchange], settings=settings(tmp_path)).summary)
+    with client_of(tmp_path) as client:
+        page = client.get("/monitor").text
+    assert "What users&#39; feedback became" in page
+    assert "Nobody has checked these corrections yet." in page
 
 
 def test_the_page_has_its_own_policy_and_is_made_again_after_some_seconds(tmp_path):

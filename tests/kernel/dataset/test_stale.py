@@ -323,7 +323,8 @@ def test_a_changed_answer_under_another_id_is_not_traded_for_a_sentence_that_is_
 def test_of_a_sentence_that_is_remembered_its_end_is_seen_where_its_beginning_alone_would_end_before():
     # Thai ends a clause at the first space after so many characters: a passage that is cut ends others.
     before = "หมู่บ้านริมแม่น้ำแห่งนี้มีประวัติศาสตร์ยาวนานและมีผู้คนอาศัยอยู่มากมายมาตั้งแต่อดีต"
-    text = f"{before} โยนาส เวเบอร์ สร้างโรงสีเก่าแก่ของหมู่บ้าน ซึ่งได้รับความนิยมอย่างมากจากนักท่องเที่ยวทั่วประเทศและผู้ที่มาจากต่างประเทศ"
+    after = "ซึ่งได้รับความนิยมอย่างมากจากนักท่องเที่ยวทั่วประเทศและผู้ที่มาจากต่างประเทศ"
+    text = f"{before} โยนาส เวเบอร์ สร้างโรงสีเก่าแก่ของหมู่บ้าน {after}"
     question = asked("โยนาส เวเบอร์", text=text, reference="โยนาส เวเบอร์")
     known = remember_sources(msgspec.structs.replace(question, lang="th"), {"mill": text})
     assert state(known, text.replace("ซึ่งได้รับ", "ซึ่งไม่ได้รับ")) == "answer changed"

@@ -5,7 +5,8 @@ import pytest
 import ragstone
 from ragstone.kernel.config import read_library
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge
-from ragstone.kernel.judging.lexical import SENTENCE, no_refusal
+from ragstone.kernel.judging.lexical import no_refusal
+from ragstone.kernel.judging.refusals import SENTENCE
 from ragstone.kernel.records import Answer
 
 LISTED = read_library("ragstone.kernel.judging", "words/refusals.toml")

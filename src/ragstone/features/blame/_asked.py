@@ -33,6 +33,7 @@ class Conversation:
         self._others = [*others, *(text for step in steps for text in _texts(step.arguments))]
         self._results = [step.result for step in steps if step.result]
         self._recorded = all(step.result is not None or step.error is not None for step in steps)
+        self._seen: set[str] | None = None
         said = accumulate(turn.role == "user" for turn in turns)
         before = [n for turn, n in zip(turns, said, strict=True) for _ in turn.tool_calls or ()]
         self._before = before if len(before) == len(steps) else [len(self._said)] * len(steps)
@@ -45,6 +46,10 @@ class Conversation:
         """
         if not self._recorded:
             return None
+        if self._seen is None:
+            said = (*self._said, *self._results, *self._others)
+            words = {word for text in said for word in _identifiers(text)}
+            self._seen = words | {digits for word in words for digits in _DIGITS.findall(word)}
         texts = [text for text in _texts(call.arguments or {}) if "." not in text]
         wanted = (word for text in texts for word in _identifiers(text))
         return next((word for word in wanted if {word, *_DIGITS.findall(word)}.isdisjoint(self._seen)), None)
@@ -54,10 +59,10 @@ class Conversation:
 
         at: its place among the steps. The last message before it that has a word of one call and not of the
         other decides: by the values of the calls, and if no message has any of these, by the tables of
-        results that the values are in. If all that was called was expected too, the user must have named nothing of
-        what is missing.
+        results that the values are in. If all that was called was expected too, the user must have named
+        nothing of what is missing.
         """
-        for describe in (_of_value, self._described):
+        for describe in (lambda value: {*_words(value)}, self._described):
             wanted, made = _differing(call.arguments or {}, step.arguments, describe)
             said = reversed(self._said[: self._before[at]])
             message = next((text for text in said if {*_words(text)} & (wanted ^ made)), None)
@@ -91,11 +96,6 @@ class Conversation:
         return None if table is None else {*_words(f"{value} {table}")}
 
     @cached_property
-    def _seen(self) -> set[str]:
-        words = {word for text in (*self._said, *self._results, *self._others) for word in _identifiers(text)}
-        return words | {digits for word in words for digits in _DIGITS.findall(word)}
-
-    @cached_property
     def _tables(self) -> dict[str, str]:
         """Return value -> the words of the smallest table in a result that has it, as a value or as a key."""
         smallest: dict[str, str] = {}
@@ -114,10 +114,6 @@ def short(text: str) -> str:
     """Return a text on one line, cut where it is long, without the full stop at its end."""
     plain = " ".join(text.split()).rstrip(".。")
     return plain if len(plain) <= SHOWN else plain[:SHOWN].rstrip() + "…"
-
-
-def _of_value(value: str) -> set[str]:
-    return {*_words(value)}
 
 
 def _differing(

@@ -39,7 +39,7 @@ NEEDS = {
 }
 BETTER = Sentence[BenchedChange](
     code="benched-better",
-    text="{best} in place of {current}: {measure} {difference} ({ends}) on {questions}, as {bench} measured "
+    text="{best} instead of {current}: {measure} {difference} ({ends}) on {questions}, as {bench} measured "
     "({p} by Holm's correction over {family}).",
     when="a bench of the same questions and documents, as their digests say, has the run's configuration in "
     "its grid; the best one is shown to be better (corrected p at most 0.05, 95 % interval above 0)",

@@ -74,10 +74,10 @@ def find_cause(facts: PointFacts, system: str) -> Caused:
     """Return the cause of a point: the first of these that the facts show.
 
     An unanswerable question was answered; its evidence is stale; the reference is doubtful; the judge is; an
-    agent's steps explain it; nobody can tell whether the documents still hold the answer; the retriever brought nothing of use; the model refused; it did not use what it
-    had, or went beyond it. That the reference goes before the judge matters where people give a point that a
-    judge takes away because it compares with a wrong reference: then judge and people disagree, and the
-    dataset is the reason.
+    agent's steps explain it; it is unclear whether the documents still hold the answer; the retriever brought
+    nothing of use; the model refused; it did not use what it had, or went beyond it. That the reference goes
+    before the judge matters where people give a point that a judge takes away because it compares with a
+    wrong reference: then judge and people disagree, and the dataset is the reason.
     """
     rules = (_unanswerable, _stale, _reference, _judge, _steps, _unclear, _retrieval, _refusal)
     cause = next((caused for caused in (rule(facts) for rule in rules) if caused), None) or _use(facts)

@@ -44,12 +44,6 @@ class _MadeCalls(msgspec.Struct, frozen=True, kw_only=True):
     last: int
     loose: Mapping[int, Step]
 
-    @property
-    def spare(self) -> str | None:
-        """The first call that is paired with no expected one, in words."""
-        at = min({*range(len(self.steps))}.difference(self.places), default=None)
-        return None if at is None else called(self.steps[at])
-
 
 def find_departure(
     steps: Sequence[Step], expected: Sequence[ExpectedCall], talk: Conversation | None
@@ -67,7 +61,7 @@ def find_departure(
     for at, call in enumerate(expected):
         place = made.exact[at]
         if place is None:
-            fault = (talk and _doubt(call, made.loose, talk)) or _missing(call, made.places[at], made)
+            fault = _not_made(call, made.places[at], made, talk)
         elif steps[place].error is not None:
             fault = _failed(call, place, made.early[at], made, talk)
         else:
@@ -94,7 +88,9 @@ def _made(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> _MadeCalls
     ]
     places = pair_calls(bare, expected)
     exact = [
-        None if at is None or _differs(call, bare[at]) else at
+        at
+        if at is not None and (call.arguments is None or not differences(call.arguments, bare[at].arguments))
+        else None
         for call, at in zip(expected, places, strict=True)
     ]
     sound = [len(steps) if at is None or steps[at].error is not None else at for at in exact]
@@ -107,17 +103,6 @@ def _made(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> _MadeCalls
         last=max((at for at in sound if at < len(steps)), default=-1),
         loose={at: step for at, step in enumerate(bare) if at not in taken},
     )
-
-
-def _differs(call: ExpectedCall, step: Step) -> bool:
-    return call.arguments is not None and bool(differences(call.arguments, step.arguments))
-
-
-def _missing(call: ExpectedCall, place: int | None, made: _MadeCalls) -> StepFault:
-    if place is not None:
-        return StepFault("wrong arguments", f"{_needed(call)}; the agent called {called(made.steps[place])}.")
-    instead = f"called {made.spare} instead" if made.spare else "did not call it"
-    return StepFault("wrong tool", f"{_needed(call)}; the agent {instead}.")
 
 
 def _failed(
@@ -136,21 +121,23 @@ def _failed(
     return StepFault("wrong order", f"{reason}.")
 
 
-def _doubt(call: ExpectedCall, loose: Mapping[int, Step], talk: Conversation) -> StepFault | None:
-    """Return how an expected call that was not made does not fit what was said, if it does not."""
-    unknown = talk.unknown(call)
+def _not_made(
+    call: ExpectedCall, place: int | None, made: _MadeCalls, talk: Conversation | None
+) -> StepFault:
+    """Return what became of an expected call that was not made so, or why it does not fit what was said."""
+    unknown, like = (talk.unknown(call), most_alike(call, made.loose)) if talk else (None, None)
     if unknown is not None:
-        reason = (
-            f"{_needed(call)}, but nothing that was said or that a tool brought contains {short(unknown)}."
-        )
-        return StepFault("expected steps doubtful", reason)
-    at = most_alike(call, loose)
-    fits = None if at is None else talk.fits(call, loose[at], at)
-    if at is None or fits is None:
-        return None
-    return StepFault(
-        "expected steps doubtful", f"{_needed(call)}; the agent called {called(loose[at])}, and {fits}."
-    )
+        reason = f"nothing that was said or that a tool brought contains {short(unknown)}"
+        return StepFault("expected steps doubtful", f"{_needed(call)}, but {reason}.")
+    fits = None if talk is None or like is None else talk.fits(call, made.loose[like], like)
+    if fits is not None and like is not None:
+        reason = f"the agent called {called(made.loose[like])}, and {fits}"
+        return StepFault("expected steps doubtful", f"{_needed(call)}; {reason}.")
+    if place is not None:
+        return StepFault("wrong arguments", f"{_needed(call)}; the agent called {called(made.steps[place])}.")
+    spare = min({*range(len(made.steps))}.difference(made.places), default=None)
+    instead = "did not call it" if spare is None else f"called {called(made.steps[spare])} instead"
+    return StepFault("wrong tool", f"{_needed(call)}; the agent {instead}.")
 
 
 def _needed(call: ExpectedCall) -> str:

@@ -6,14 +6,12 @@ from types import MappingProxyType
 import msgspec
 
 from ragstone.features.blame._causes import KnownAnswer, PointFacts, needs_memory, observed
-from ragstone.features.blame._passages import held_answer, says_reference
-from ragstone.features.blame._plan import BlamePlan, may_ask, reads_reference
+from ragstone.features.blame._passages import held_answer, says_reference, words_outside
+from ragstone.features.blame._plan import BlamePlan, may_ask
 from ragstone.features.blame._points import CountedPoint, Points
 from ragstone.features.blame._steps import AgentSteps, has_figures, read_steps, results_of, telling_result
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge, load_judge
-from ragstone.kernel.judging.lexical import lacking_words
-from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.causes import found_relevant, is_right
@@ -206,8 +204,7 @@ class BlameCoordinator:
         """Return the words that no context has; None where another judge than one of words decided."""
         if supported is None or self.plan.support.name != "grounding":
             return None
-        held = {word for context in answer.contexts or () for word in words(context.text)}
-        return lacking_words(words(answer.answer), held)
+        return words_outside(answer)
 
     def _found(self, answer: Answer, question: Question) -> bool | None:
         run = self.plan.run
@@ -272,7 +269,7 @@ class BlameCoordinator:
                     reference=question.reference,
                 )
         lead = self.plan.judge
-        if not reads_reference(lead):
+        if not self.plan.reads_reference:
             return steps_of
         judge = lead if may_ask(self.plan, lead) else load_judge(HELD)
         held = await self.told(judge, [row for row in passed_on.values() if has_figures(row)])
@@ -285,7 +282,7 @@ class BlameCoordinator:
         self, questions: Sequence[Question], passages: Mapping[str, list[Context]]
     ) -> dict[str, bool]:
         """Return whether the right passages support the reference, judged as if it were an answer."""
-        if not reads_reference(self.plan.judge):  # then the reference has lost no point
+        if not self.plan.reads_reference:  # then the reference has lost no point
             return {}
         judge = self.plan.support
         if not may_ask(self.plan, judge):
@@ -342,7 +339,7 @@ class BlameCoordinator:
     async def _same(self, rows: Mapping[Key, Answer]) -> dict[Key, bool]:
         """Return whether closed-book answers say what the answers say that stand in as their references."""
         lead = self.plan.judge
-        judge = lead if lead.needs_model and reads_reference(lead) else load_judge(WORDS)
+        judge = lead if lead.needs_model and self.plan.reads_reference else load_judge(WORDS)
         judgements = await self.told(judge, list(rows.values()))
         return {key: judgements[_key(row)] for key, row in rows.items() if _key(row) in judgements}
 

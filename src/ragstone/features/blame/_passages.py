@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from ragstone.kernel.corpus.tokens import PREFIX, function_words, tokenize
+from ragstone.kernel.judging.lexical import lacking_words
+from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import Answer, Chunk, Context, Document, Evidence, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
 
@@ -80,6 +82,13 @@ def says_reference(question: Question, passages: Iterable[Context]) -> bool:
         and len(wanted & terms) >= OF_REFERENCE * len(wanted)
         and all(word in held for word in words if word.isdecimal())
         for words in map(tokenize, references(question))
+    )
+
+
+def words_outside(answer: Answer) -> str:
+    """Return the words of an answer that no context has, those that say most first; at most five."""
+    return lacking_words(
+        words(answer.answer), {word for context in answer.contexts or () for word in words(context.text)}
     )
 
 

@@ -100,6 +100,11 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     stale: dict[str, str] = {}
     unclear: dict[str, str] = {}
 
+    @property
+    def reads_reference(self) -> bool:
+        """Whether the judge compares with a reference; a function may take all references."""
+        return not {"reference", "references"}.isdisjoint(self.judge.inputs)
+
 
 def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     """Return the plan. Nothing has been asked, and nothing written, when it is refused.
@@ -432,8 +437,3 @@ def _check_second(second: Judge, asks: str, judge: Judge, lead: MetricSummary) -
 def may_ask(plan: BlamePlan, judge: Judge) -> bool:
     """Return whether a judge can be asked: without a model to answer again, only those that need none are."""
     return bool(plan.model or plan.reader) or not judge.needs_model
-
-
-def reads_reference(judge: Judge) -> bool:
-    """Return whether a judge compares with a reference; a function may take all references."""
-    return not {"reference", "references"}.isdisjoint(judge.inputs)

@@ -9,7 +9,7 @@ import msgspec
 from ragstone.features.bench import benched_changes
 from ragstone.features.blame._causes import PointFacts, find_cause
 from ragstone.features.blame._desk import BlameCoordinator
-from ragstone.features.blame._plan import BlamePlan, plan_blame, reads_reference
+from ragstone.features.blame._plan import BlamePlan, plan_blame
 from ragstone.features.blame._points import Points, answerable, points_of, second_by_people, share_out
 from ragstone.features.blame._second import telling_verdicts, untelling_note
 from ragstone.features.blame._what_if import ask_again, failed_note, prices
@@ -66,7 +66,7 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
         )
     if plan.run.of_sheet:
         notes.append("The run holds no documents, so no reference is doubted.")
-    elif not reads_reference(plan.judge):
+    elif not plan.reads_reference:
         notes.append(f"{plan.judge.name} reads no reference, so no reference is doubted.")
     elif not plan.support.needs_model:
         notes.append(

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize
 from ragstone.kernel.dataset.candidate import SourcePassage
-from ragstone.kernel.records import Question
+from ragstone.kernel.records import Question, references
 
 MOST_CHAINS = 3  # that a passage is part of, so that no few passages make all questions
 # Of the terms of the shorter text: two passages that share more say the same, and one of them is enough. The
@@ -89,7 +89,7 @@ def suffices_alone(question: Question, passages: Sequence[SourcePassage]) -> Sou
     out, and an inflected form is the same word (see search_terms). No model is asked. None where no passage
     is so, and where it has no word of the answer, or none of the question.
     """
-    asked, answer = _content(question.question), _content(question.reference or "")
+    asked, answer = _content(question.question), _content("".join(references(question)[:1]))
     held = [set(search_terms(f"{passage.title or ''} {passage.text}")) for passage in passages]
     words_of = [{word for word in asked | answer if _has(word, terms)} for terms in held]
     known = set[str]().union(*words_of)

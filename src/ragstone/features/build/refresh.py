@@ -144,10 +144,9 @@ def refresh_file(
     """Refresh a file of questions, and write the new set, and the stale questions beside it.
 
     sources: a file of documents, or files and folders that `ragstone ingest` reads. output: of another name
-    than `questions`; `NAME.stale.jsonl` beside it gets the questions that are stale; if none is, a file of that
-    name is left as it is, for somebody may have worked on it. Raises
-    DataError for files that cannot be read or written, for chunks in place of documents, and as
-    refresh_questions does.
+    than `questions`; `NAME.stale.jsonl` beside it gets the questions that are stale. If none is, a file of
+    that name is left as it is, for somebody may have worked on it. Raises DataError for files that cannot be
+    read or written, for chunks in place of documents, and as refresh_questions does.
     """
     output = Path(output)
     aside = stale_path(output)

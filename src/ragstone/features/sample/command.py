@@ -117,7 +117,6 @@ def sample(
     - `ragstone sample log.csv --by quality --quality thumbs`
     - `ragstone sample log.jsonl --by tag --tag crop --tag month --count 700`
     - `ragstone sample logs --feedback -o feedback/questions.jsonl`
-    - `ragstone sample logs --feedback --labels feedback/to-label.jsonl`
     """
     from ragstone.features.sample.sampling import answers_beside, sample_log
     from ragstone.kernel.config import load_settings

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ragstone.kernel.judging.finding import Finding
 from ragstone.kernel.judging.inputs import texts_of
-from ragstone.kernel.judging.lexical import SENTENCE, no_refusal
+from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.judging.matching import words
+from ragstone.kernel.judging.refusals import SENTENCE
 from ragstone.kernel.records import Answer
 
 NOTHING_STATED = "the {text} states nothing that could be checked"

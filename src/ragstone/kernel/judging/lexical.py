@@ -9,11 +9,11 @@ from typing import ClassVar
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.errors import nearest
 from ragstone.kernel.files.language import language_odds
-from ragstone.kernel.judging._refusals import SENTENCE, WITHOUT_SPACES, refuses
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.kernel.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.kernel.judging.matching import focus, match, missing, word_weight, words
+from ragstone.kernel.judging.refusals import SENTENCE, WITHOUT_SPACES, refuses
 from ragstone.kernel.judging.truth import STATEMENT, truth_of, what_is_said
 from ragstone.kernel.records import Answer, Verdict, references
 

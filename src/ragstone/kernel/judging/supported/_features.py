@@ -10,9 +10,10 @@ from typing import NamedTuple
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import tokenize
+from ragstone.kernel.judging._refusals import WITHOUT_SPACES
 from ragstone.kernel.judging.citation_marks import NAMED_SOURCE
-from ragstone.kernel.judging.lexical import WITHOUT_SPACES
 from ragstone.kernel.judging.matching import spoken, word_weight
+from ragstone.kernel.judging.refusals import WITHOUT_SPACES
 from ragstone.kernel.judging.supported._fields import RecordField, contradicted_fields, read_record
 from ragstone.kernel.judging.supported._numbers import HeldNumbers, held_numbers, stated_numbers
 

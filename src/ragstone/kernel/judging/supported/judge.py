@@ -132,7 +132,9 @@ def compared_sentences(answer: Answer) -> list[ComparedSentence]:
     statements = [statement.text for statement in cited_statements(answer.answer, contexts)]
     compared = []
     for sentence in statements or [" ".join(answer.answer.split())]:
-        if sentence.endswith(QUESTION) or not no_refusal(sentence) or _is_courtesy(sentence):
+        tokens = " ".join(tokenize(sentence))
+        is_polite = any(tokens in whole or tokens.startswith(begins) for whole, begins in _courtesies())
+        if is_polite or sentence.endswith(QUESTION) or not no_refusal(sentence):
             continue
         features = sentence_features(sentence, passages, lang)
         if features is not None:
@@ -157,12 +159,6 @@ def _rationale(verdicts: Sequence[Verdict]) -> str:
         return "no sentence is called unsupported"
     weakest = min(flagged, key=lambda verdict: verdict.score or 0.0)
     return f"{len(flagged)} of {len(verdicts)} sentences called unsupported; the weakest: {weakest.reason}"
-
-
-def _is_courtesy(sentence: str) -> bool:
-    """Say whether a sentence greets, thanks or offers help, and claims nothing."""
-    tokens = " ".join(tokenize(sentence))
-    return any(tokens in whole or tokens.startswith(begins) for whole, begins in _courtesies())
 
 
 @functools.cache

@@ -24,7 +24,7 @@ CLAUSE = re.compile(r"[,;:،؛]\s|[，；：、]|\s[-–—]\s|[()\[\]\"“”]"
 WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 
 
-class _Words(NamedTuple):
+class _Language(NamedTuple):
     """What one language says: patterns of words that stand between single spaces."""
 
     denied: re.Pattern[str]
@@ -64,7 +64,7 @@ def _sentences(answer: str, most: int) -> list[tuple[int, list[list[str]]]]:
     return sentences
 
 
-def _denies(words: _Words, clauses: list[list[str]], left: int, *, short: bool) -> bool:
+def _denies(words: _Language, clauses: list[list[str]], left: int, *, short: bool) -> bool:
     text = _joined(clauses)
     hit = words.denied.search(text)
     if hit is None or text.count(" ", 0, hit.start() + 1) - text.count(END, 0, hit.start()) > left:
@@ -82,18 +82,18 @@ def _joined(clauses: Iterable[Sequence[str]]) -> str:
 
 
 @functools.cache
-def _languages() -> list[_Words]:
+def _languages() -> list[_Language]:
     return list(_tables())
 
 
-def _tables() -> Iterator[_Words]:
+def _tables() -> Iterator[_Language]:
     for table in read_library("ragstone.kernel.judging", "words/refusals.toml").values():
         phrases = _any(table["phrases"])
         if "matters" not in table:
-            yield _Words(re.compile(phrases), None, None, None)
+            yield _Language(re.compile(phrases), None, None, None)
             continue
         near = _near(table["negations"], table["matters"], GAP, GAP)
-        yield _Words(
+        yield _Language(
             re.compile(f"{phrases}|{near}"),
             re.compile(_any(table["speakers"])),
             re.compile(_near(table["negations"], table["tells"], *NEXT)),
