@@ -10,7 +10,6 @@ from typing import NamedTuple
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.judging._refusals import WITHOUT_SPACES
 from ragstone.kernel.judging.citation_marks import NAMED_SOURCE
 from ragstone.kernel.judging.matching import spoken, word_weight
 from ragstone.kernel.judging.refusals import WITHOUT_SPACES
