@@ -137,6 +137,48 @@ def test_stars_are_thumbs_on_the_scale_of_the_settings():
     assert (sample.summary.n_down, sample.summary.n_up, sample.summary.unread) == (2, 2, 1)
 
 
+def test_a_thumb_is_a_thumb_on_a_scale_of_stars():
+    settings = Settings(monitor=MonitorSection(feedback_scale=(1, 5)))
+    rows = [exchange(1), exchange(2), thumb(1, 1.0), thumb(2, 0.0), {**exchange(3), "feedback": True}]
+    assert [one.score for one in sampled(rows, settings=settings).thumbs] == [1.0, 0.0, 1.0]
+
+
+def test_words_with_a_thumb_up_are_a_comment_and_no_reference():
+    sample = sampled([exchange(1), thumb(1, 1.0, "Very helpful for my farm.")])
+    assert sample.questions == []
+    assert sample.thumbs[0].rationale == "Very helpful for my farm."
+    assert sample.summary.corrections_left_out == {"a_comment": 1}
+    assert (sample.summary.n_up, sample.summary.n_down) == (1, 0)
+
+
+def test_a_correction_in_the_middle_of_the_scale_is_of_an_answer_that_was_corrected():
+    sample = sampled([exchange(1), thumb(1, 0.5, "In May.")])
+    assert (len(sample.questions), sample.summary.n_down) == (1, 1)
+
+
+def test_a_number_is_a_correction():
+    assert [one.reference for one in sampled([exchange(1), thumb(1, 0.0, "12")]).questions] == ["12"]
+
+
+def test_of_two_people_who_corrected_an_exchange_the_one_who_wrote_last_counts():
+    rows = [thumb(1, 0.0, text, annotator=who) for who, text in (("a", "May"), ("b", "June"), ("a", "July"))]
+    assert [one.reference for one in sampled([exchange(1), *rows]).questions] == ["July"]
+
+
+def test_an_id_of_two_exchanges_gets_a_number_and_an_exchange_written_again_is_one():
+    other = {**exchange(1), "answer": "In week 9.", "feedback": "up"}
+    again = {**exchange(1), "feedback": "down"}
+    sample = sampled([exchange(1), other, again])
+    assert {row.question_id: row.answer for row in sample.queue} == {"x1": "In week 1.", "x1-2": "In week 9."}
+    assert [(one.question_id, one.score) for one in sample.thumbs] == [("x1", 0.0), ("x1-2", 1.0)]
+    assert sample.summary.n_exchanges == 2
+
+
+def test_an_id_that_every_exchange_has_takes_no_longer():
+    rows = [{**exchange(n), "question_id": "x"} for n in range(3000)]
+    assert len({row.question_id for row in sampled([*rows, thumb("", 1.0)], 3000).queue}) == 3000
+
+
 def test_evaluations_that_users_sent_with_a_trace_are_feedback():
     told = {"name": "user_feedback", "score": 0, "evaluator": "app"}
     judged = {"name": "faithfulness", "score": 0, "evaluator": "judge"}
@@ -238,6 +280,17 @@ def test_corrections_count_as_checked_once_a_person_has_accepted_them(tmp_path):
     write_rows(tmp_path / "a" / "questions.jsonl", [*reviewed, fourth], Question)
     [answered] = sampled(CORRECTED, runs=[tmp_path / "a"]).summary.answered
     assert (answered.n, answered.right, answered.n_checked) == (4, 3, 2)
+
+
+def test_a_reviewed_question_that_is_of_no_correction_is_not_counted_as_checked(tmp_path):
+    made = [
+        msgspec.structs.replace(one, metadata={"review": {"decision": "accepted"}})
+        for one in sampled(CORRECTED).questions
+    ]
+    answered_by_a_run(tmp_path, [1, 1, 0, 1])
+    write_rows(tmp_path / "a" / "questions.jsonl", made, Question)
+    [answered] = sampled(CORRECTED, runs=[tmp_path / "a"]).summary.answered
+    assert (answered.n, answered.n_checked) == (4, 0)
 
 
 def test_a_run_that_asked_other_questions_is_refused(tmp_path, says):

@@ -62,13 +62,27 @@ def test_with_a_group_unlabelled_no_rate_is_said():
     assert "unknown" in said
 
 
+def test_that_nobody_has_checked_corrections_is_not_said():
+    assert "obody" not in " ".join(lines(n_questions=12))  # a review is in another file than the log
+
+
+def test_a_tie_and_rows_that_are_not_counted_are_said():
+    tied = msgspec.structs.replace(RATE, n_tied=2)
+    lost = feedback_losses(msgspec.structs.replace(NOTHING, rate=tied, left_out={"follow_up": 3}))
+    assert [("tied on 2" in line, "3 rows" in line) for line in lost] == [(False, True), (True, False)]
+
+
+def test_every_run_that_was_named_has_its_line():
+    assert len(lines(answered=[msgspec.structs.replace(ANSWERED, run=f"r{n}") for n in range(9)])) == 9
+
+
 def test_a_run_that_scored_no_corrected_question_is_not_spoken_of():
     assert lines(answered=[msgspec.structs.replace(ANSWERED, n=0, right=0)]) == []
 
 
 def test_beside_a_run_it_is_not_said_that_nobody_has_checked():
     said = " ".join(lines(n_questions=12, answered=[ANSWERED]))
-    assert "Nobody has checked" not in said
+    assert "whether anybody has checked" not in said
     assert "A person has checked 4" in said
 
 

@@ -65,7 +65,7 @@ def test_the_page_says_what_feedback_became_where_somebody_asked_and_nothing_els
     with client_of(tmp_path) as client:
         page = client.get("/monitor").text
     assert "What users&#39; feedback became" in page
-    assert "Nobody has checked these corrections yet." in page
+    assert "The log does not say whether anybody has checked them." in page
 
 
 def test_the_page_has_its_own_policy_and_is_made_again_after_some_seconds(tmp_path):

@@ -9,6 +9,7 @@ from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.runs.run import read_run
 
 METRIC = "correctness"  # what a person, or a judge, says of an answer
+FROM_CORRECTION = "correction"  # `from` in the metadata of a question that a correction became
 
 
 class CorrectedAnswers(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +47,8 @@ def answers_of_run(folder: Path, corrected: set[str]) -> list[CorrectedAnswers]:
         name
         for name in asked
         if name in run.questions
-        and isinstance(review := (run.questions[name].metadata or {}).get("review"), dict)
+        and (notes := run.questions[name].metadata or {}).get("from") == FROM_CORRECTION
+        and isinstance(review := notes.get("review"), dict)
         and review.get("decision") in ("accepted", "edited")
     }
     rows = []

@@ -78,7 +78,7 @@ def queue_name(drawn: Sequence[DrawnExchange], names: Mapping[int, str]) -> str:
 
 
 class FeedbackShare(msgspec.Struct, frozen=True):
-    """A share of answers, from 0 to 1, its 95 % interval, and the labels that it is from."""
+    """A share of answers, from 0 to 1, its 95 % interval, and how many labelled answers it is from."""
 
     value: float
     low: float

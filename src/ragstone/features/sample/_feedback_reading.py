@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange, as_quality, exchange_of, first_of
+from ragstone.kernel.dataset.logs.exchange import (
+    FEEDBACK_METRICS,
+    Columns,
+    LoggedExchange,
+    exchange_of,
+    feedback_on,
+    first_of,
+)
 from ragstone.kernel.dataset.logs.reading import Source, log_files, nothing_asked, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.errors import DataError, harmless, plural
@@ -25,12 +32,14 @@ from ragstone.kernel.tables.names import LOG_NAMES, question_key
 SHOWN = 10  # rows that cannot be read
 LONGEST = 4000  # characters of a correction, as the assistant takes them: what is longer is a pasted text
 CORRECTIONS = ("correction", "corrected_answer", "metadata.correction", "feedback.correction")
-_SAID = (None, "thumb", "feedback", "correction", "rating")  # metrics of labels that are people's feedback
 _OF_PEOPLE = re.compile(r"feedback|thumb|rating|reaction", re.IGNORECASE)
 
 
 class GivenFeedback(msgspec.Struct, frozen=True):
-    """What one person said of an exchange. score: from 0 to 1; None for a correction alone."""
+    """What one person said of an exchange. score: from 0 to 1; None for a correction alone.
+
+    correction: the person's words; with a thumb up they are a comment.
+    """
 
     score: float | None
     correction: str | None = None
@@ -38,7 +47,7 @@ class GivenFeedback(msgspec.Struct, frozen=True):
     @property
     def is_down(self) -> bool:
         """Whether the person was not content: a low score, or another answer in place of this one."""
-        return self.correction is not None if self.score is None else self.score < 0.5
+        return not self.is_up and (self.correction is not None or (self.score or 0.0) < 0.5)
 
     @property
     def is_up(self) -> bool:
@@ -77,6 +86,7 @@ class _Gathering:
     def __init__(self, columns: Columns, scale: tuple[float, float]) -> None:
         self.read = FeedbackRead(problems=[], names={}, alone=[], left_out=Counter(), said={})
         self.first: dict[str, int] = {}
+        self._texts: dict[str, int] = {}  # of the exchange of this id
         self.given: dict[_Person, GivenFeedback] = {}
         self._columns, self._scale = columns, scale
         self._feedback = (columns.quality,) if columns.quality else LOG_NAMES.feedback
@@ -99,37 +109,45 @@ class _Gathering:
 
     def _exchange(self, at: int, row: Mapping[str, Any], exchange: LoggedExchange) -> None:
         name = self._name(row, exchange)
-        self.read.names[at] = name
-        self.first.setdefault(name, at)
-        why = why_left_out(exchange.question) or (None if exchange.answer else "without_answer")
-        if why is None:
-            self.read.alone.append(at)
-        else:
-            self.read.left_out[why] += 1
+        if name not in self.first:
+            self.first[name] = at
+            self.read.names[at] = name
+            why = why_left_out(exchange.question) or (None if exchange.answer else "without_answer")
+            if why is None:
+                self.read.alone.append(at)
+            else:
+                self.read.left_out[why] += 1
         who = None if value_at(row, "metadata.trace_id") else first_of(row, LOG_NAMES.users)
         correction = first_of(row, self._corrections)
         self.say(name, str(who or ""), first_of(row, self._feedback), correction)
         self._evaluations(name, objects_in(value_at(row, "metadata.evaluations")))
 
     def _name(self, row: Mapping[str, Any], exchange: LoggedExchange) -> str:
-        """Return the id of an exchange: its own, its trace's, else one made of its question."""
+        """Return the id of an exchange: its own, its trace's, else one made of its question.
+
+        An id that another exchange has gets a number. The same texts under the same id are the same exchange,
+        which an application has written again, e.g. with the thumb.
+        """
         trace, number = value_at(row, "metadata.trace_id"), value_at(row, "metadata.exchange")
-        name = exchange.id or (f"{trace}#{number}" if trace and number else trace and str(trace))
-        if name:
-            return str(name)
-        name = question_key(exchange.question)
-        self._asked[name] += 1
-        return name if self._asked[name] == 1 else f"{name}-{self._asked[name]}"
+        own = exchange.id or (f"{trace}#{number}" if trace and number else trace and str(trace))
+        texts = hash((exchange.question, exchange.answer, exchange.system))
+        first = name = str(own or question_key(exchange.question))
+        while name in self.first and not (own and self._texts[name] == texts):
+            self._asked[first] += 1
+            name = f"{first}-{self._asked[first] + 1}"
+        self._texts[name] = texts
+        return name
 
     def _label(self, row: Mapping[str, Any]) -> bool:
         """Take a row of labels: a score for an id and no question. Return whether it was one."""
         name = row.get("question_id")
         if not isinstance(name, str | int) or "score" not in row:
             return False
-        if row.keys() & {"question", "answer", "judge"} or row.get("metric") not in _SAID:
+        if row.keys() & {"question", "answer", "judge"} or row.get("metric") not in FEEDBACK_METRICS:
             return False
-        score = None if row.get("metric") == "correction" else row["score"]
-        self.say(str(name), str(row.get("annotator") or ""), score, row.get("rationale"))
+        metric = row.get("metric")
+        score = None if metric == "correction" else row["score"]
+        self.say(str(name), str(row.get("annotator") or ""), score, row.get("rationale"), metric)
         return True
 
     def _evaluations(self, name: str, listed: Sequence[Mapping[str, Any]]) -> None:
@@ -138,9 +156,10 @@ class _Gathering:
                 score = told.get("score")
                 self.say(name, "", told.get("label") if score is None else score, None)
 
-    def say(self, name: str, who: str, thumb: object, correction: object) -> None:
+    def say(self, name: str, who: str, thumb: object, correction: object, metric: object = None) -> None:
         """Keep what a person says of an exchange, in place of what the same person said before."""
-        score = self._score(thumb)
+        score = feedback_on(thumb, self._scale, metric=metric)
+        self.read.unread += score is None and thumb not in (None, "")
         text = harmless(correction).strip() if isinstance(correction, str) else ""
         if len(text) > LONGEST:
             self.read.too_long += 1
@@ -148,7 +167,7 @@ class _Gathering:
         if score is None and not text:
             return
         person, feedback = _Person(name, who), GivenFeedback(score, text or None)
-        before = self.given.get(person)
+        before = self.given.pop(person, None)  # what came last is the last
         if before is not None and before.is_down and feedback.is_down:  # a thumb first, then why
             self.read.replaced += bool(text and before.correction and text != before.correction)
             score = before.score if score is None else score
@@ -156,18 +175,6 @@ class _Gathering:
         elif before is not None:
             self.read.replaced += 1
         self.given[person] = feedback
-
-    def _score(self, thumb: object) -> float | None:
-        if isinstance(thumb, Mapping) and "score" not in thumb and "value" not in thumb:
-            thumb = first_of(thumb, ("thumb", "thumbs", "rating", "type", "label"))
-        value, (low, high) = as_quality(thumb), self._scale
-        is_word = isinstance(thumb, str) and value in (0.0, 1.0) and not thumb.strip()[:1].isdigit()
-        if value is not None and is_word:
-            return value
-        if value is None or not low <= value <= high:
-            self.read.unread += thumb not in (None, "")
-            return None
-        return (value - low) / (high - low)
 
     def verdicts(self, path: Path) -> None:
         """Take what users said in a file of another tool: scores named after feedback, thumbs or ratings.
@@ -180,7 +187,7 @@ class _Gathering:
             first = next((raw for _, raw in reader_of(path)(path) if isinstance(raw, dict)), None)
             if first is None or not is_of_tool(first):
                 return
-            labels = [label for label in read_rows(path, Label) if label.metric in _SAID]
+            labels = [label for label in read_rows(path, Label) if label.metric in FEEDBACK_METRICS]
         except DataError:  # verdicts of evaluators alone
             return
         for label in labels:
@@ -188,7 +195,7 @@ class _Gathering:
             name = next((name for name in names if name in self.first), names[0])
             if label.annotator:  # the answer that was read from the trace may carry one of these thumbs too
                 self.given.pop(_Person(name, ""), None)
-            self.say(name, label.annotator or "", label.score, label.rationale)
+            self.say(name, label.annotator or "", label.score, label.rationale, label.metric)
 
     def placed(self) -> FeedbackRead:
         """Return what was read, what people said with the row that it is of."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ragstone.features.sample._feedback_answered import FROM_CORRECTION
 from ragstone.features.sample._feedback_reading import FeedbackRead
 from ragstone.features.sample._gathering import sampled_id
 from ragstone.kernel.agreement.policies import VOLUNTARY
@@ -98,8 +99,10 @@ class ExchangeTexts:
                 if one.correction is None:
                     continue
                 same = " ".join(correction.split()) == " ".join(answer.split())
-                empty = why_left_out(correction) in ("nothing_asked", "small_talk")
-                reason = why or ("no_answer" if empty else "the_same_answer" if same else None)
+                number = any(map(str.isdigit, correction))  # "12" is an answer, though it asks nothing
+                empty = why_left_out(correction) in ("nothing_asked", "small_talk") and not number
+                reasons = {"a_comment": one.is_up, "no_answer": empty, "the_same_answer": same}
+                reason = why or next((name for name, holds in reasons.items() if holds), None)
                 if reason is not None:
                     left_out[reason] += 1
                     continue
@@ -111,7 +114,7 @@ class ExchangeTexts:
                     question=question,
                     reference=correction,
                     metadata={
-                        "from": "correction",
+                        "from": FROM_CORRECTION,
                         "exchange": self._read.names[at],
                         **({"answer": answer} if answer else {}),
                     },

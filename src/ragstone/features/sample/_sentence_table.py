@@ -17,7 +17,7 @@ def _of_share(share_of: Callable[[FeedbackSummary], FeedbackShare | None]) -> Ca
         return {
             "share": percent(share.value),
             "range": f"{percent(share.low).removesuffix(' %')} to {percent(share.high)}",
-            "labels": plural(share.n, "label"),
+            "labels": plural(share.n, "labelled answer"),
             "exchanges": plural(summary.rate.n_exchanges if summary.rate else 0, "exchange"),
         }
 
@@ -39,7 +39,7 @@ def _right(summary: FeedbackSummary) -> FeedbackShare | None:
 SHARE_NEEDS = {
     "share": "a share of answers, by people's labels",
     "range": "its 95 % interval",
-    "labels": "labels that it is from",
+    "labels": "answers that people labelled, ties left out",
 }
 THUMBS = Sentence[FeedbackSummary](
     code="feedback-thumbs",
@@ -62,7 +62,8 @@ THUMBS = Sentence[FeedbackSummary](
 )
 UNCHECKED = Sentence[FeedbackSummary](
     code="feedback-unchecked",
-    text="{questions} with users' corrections as references. Nobody has checked these corrections yet.",
+    text="{questions} with users' corrections as references. The log does not say whether anybody has checked "
+    "them.",
     when="corrections became questions, and no run with these questions was given",
     holds=lambda summary: summary.n_questions > 0 and not summary.answered,
     needs={"questions": "questions that corrections became"},

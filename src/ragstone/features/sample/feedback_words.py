@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.sample._feedback_reading import LONGEST
 from ragstone.features.sample._sentence_table import (
     ANSWERED,
     ANSWERED_ALONE,
@@ -19,21 +20,21 @@ from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import say
 from ragstone.kernel.tables.state import write_state
 
-MOST_RUNS = 5  # systems of runs that are told of
 WHY = {
     "nothing_asked": "to a question without a letter",
     "small_talk": "to a greeting or thanks",
     "follow_up": "to a question that makes no sense alone",
-    "no_answer": "without an answer",
+    "no_answer": "of nothing but marks, greetings, thanks, yes or no",
     "the_same_answer": "equal to the answer",
-    "too_long": "longer than 4,000 characters",
+    "too_long": f"longer than {LONGEST:,} characters",
+    "a_comment": "with a thumb up, which may be a comment",
     "an_earlier_one_of_the_question": "replaced by a later one of the same question",
 }
 
 
 def feedback_lines(summary: FeedbackSummary) -> list[str]:
     """Return what feedback says, a sentence or two a line; empty for a log without thumbs and corrections."""
-    answered = [say(row, ANSWERED, ANSWERED_ALONE) for row in summary.answered[:MOST_RUNS]]
+    answered = [say(row, ANSWERED, ANSWERED_ALONE) for row in summary.answered]
     lines = [
         say(summary, THUMBS),
         say(summary, UNCHECKED),
@@ -51,6 +52,13 @@ def feedback_losses(summary: FeedbackSummary) -> list[str]:
         f"{plural(n, 'correction')} {WHY[why]}" for why, n in summary.corrections_left_out.items() if n
     }
     lines = [f"Left out: {', '.join(sorted(left_out))}."] if left_out else []
+    if rows := sum(summary.left_out.values()):
+        lines.append(
+            f"Not counted: {plural(rows, 'row')} without an answer, or without a question that makes sense "
+            "alone."
+        )
+    if summary.rate and summary.rate.n_tied:
+        lines.append(f"Annotators tied on {plural(summary.rate.n_tied, 'answer')}: counted as not labelled.")
     if summary.unknown:
         lines.append(
             f"Left out: {plural(summary.unknown, 'row')} of feedback on exchanges that the log lacks."

@@ -10,15 +10,19 @@ import msgspec
 
 from ragstone.features.watch._evaluations import Evaluation, Evaluations, evaluations_in
 from ragstone.kernel.config import MonitorSection
-from ragstone.kernel.dataset.logs.exchange import Columns, as_quality, exchange_of, first_of, seconds_of
+from ragstone.kernel.dataset.logs.exchange import (
+    FEEDBACK_METRICS,
+    Columns,
+    exchange_of,
+    feedback_on,
+    first_of,
+    seconds_of,
+)
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, mask_texts
 from ragstone.kernel.records import Context, count_of
 from ragstone.kernel.tables.columns import value_at
 from ragstone.kernel.tables.interchange.values import amount_in, count_in, decoded, objects_in
 from ragstone.kernel.tables.names import LOG_NAMES, question_key
-
-SAID = (None, "thumb", "feedback", "correction", "rating")
-"""Metrics of labels that are people's feedback; others are what annotators found."""
 
 SERVICE = "metadata.service"  # of a trace: the program, whose name is the system
 FAILED = ("failed", "invalid", "error")  # what a step may have as its status
@@ -163,32 +167,20 @@ class Reader:
         name = raw.get("question_id")
         if not isinstance(name, str) or "score" not in raw or raw.keys() & {"question", "answer", "judge"}:
             return None
-        if raw.get("metric") not in SAID:
+        if raw.get("metric") not in FEEDBACK_METRICS:
             return None
         rationale = raw.get("rationale")
         return Feedback(
             name=name,
-            feedback=self._score(raw["score"]),
+            feedback=self._score(raw["score"], raw.get("metric")),
             correction=rationale if isinstance(rationale, str) and rationale.strip() else None,
         )
 
-    def _score(self, feedback: object) -> float | None:
+    def _score(self, feedback: object, metric: object = None) -> float | None:
         """Return a feedback from 0 to 1, by the scale of the settings; one that is not on it is counted."""
-        if isinstance(feedback, Mapping) and "score" not in feedback and "value" not in feedback:
-            feedback = first_of(feedback, ("thumb", "thumbs", "rating", "type", "label"))
-        value = as_quality(feedback)
-        low, high = self._scale
-        if (
-            value is not None
-            and isinstance(feedback, str)
-            and value in (0.0, 1.0)
-            and not feedback.strip()[:1].isdigit()
-        ):
-            return value  # a word for up or down
-        if value is None or not low <= value <= high:
-            self.unread_feedback += feedback not in (None, "")
-            return None
-        return (value - low) / (high - low)
+        value = feedback_on(feedback, self._scale, metric=metric)
+        self.unread_feedback += value is None and feedback not in (None, "")
+        return value
 
     def _tags_of(self, raw: Mapping[str, Any]) -> dict[str, str]:
         """Return the tags that a row carries as such, and the columns that the settings name."""

@@ -150,6 +150,26 @@ _STARS = re.compile(r"[★⭐]+")
 _OF = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*(?:/|out of|of)\s*\d+")
 
 
+FEEDBACK_METRICS = (None, "thumb", "feedback", "correction", "rating")
+"""Metrics of labels that are people's feedback; others are what annotators found."""
+
+
+def feedback_on(feedback: object, scale: tuple[float, float], *, metric: object = None) -> float | None:
+    """Return a feedback from 0 to 1; None for what is not on the scale. metric: of a row of labels.
+
+    Words, true and false, and 0 and 1 of the metric `thumb` are thumbs, whatever the scale is.
+    """
+    if isinstance(feedback, Mapping) and "score" not in feedback and "value" not in feedback:
+        feedback = first_of(feedback, ("thumb", "thumbs", "rating", "type", "label"))
+    value, (low, high) = as_quality(feedback), scale
+    if value is None:
+        return None
+    is_word = isinstance(feedback, bool) or (isinstance(feedback, str) and not feedback.strip()[:1].isdigit())
+    if value in (0.0, 1.0) and (is_word or metric == "thumb"):
+        return value
+    return (value - low) / (high - low) if low <= value <= high else None
+
+
 def as_quality(value: object) -> float | None:
     """Return a feedback as a number, higher is better; None for none, and for what nobody can read.
 
