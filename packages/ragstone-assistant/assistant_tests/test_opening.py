@@ -119,7 +119,9 @@ async def test_filters_of_the_settings_hold_where_a_request_has_none(
     assert said.text.startswith("No documents fit wheat.")
     async with opened(settings_of(fake_openai, tmp_path, **wheat, loosen=["crop"])) as assistant:
         loosened = await assistant.answer("How far apart is it planted?", {}, None, silent)
-    assert loosened.text.startswith("No documents fit wheat. I searched without wheat.\n\nPlant maize")
+    assert loosened.text.startswith(
+        "I searched without wheat, so this may be about something other than wheat.\n\nPlant maize"
+    )
     assert loosened.tags["loosened"] == "crop"
 
 

@@ -136,4 +136,5 @@ def test_the_interval_holds_the_truth_where_thumbs_mislead():
 
     figures = simulated(draws=100)
     assert 0.87 <= figures.covered <= 0.99
+    assert 0.12 < figures.width < 0.145  # a rate that weighs no group, or takes half the labels, is wider
     assert figures.covered_by_thumbs < 0.5

@@ -86,8 +86,8 @@ def documents_tool(
 class Restrictions(msgspec.Struct, frozen=True):
     """What passages must have. all: tag -> value. droppable: tags that may be dropped, the first first.
 
-    own_words: the user's question, as he put it. named: values of which he knows: his own filters, and those
-    that his question names; a model may have made up the others.
+    own_words: the user's question, as he put it. named: values of which he may know: his own filters, those
+    that he has named in the conversation, and those of the documents; a model has made up the others.
     """
 
     all: dict[str, str]
@@ -103,15 +103,11 @@ def restrictions(
     the tag that is listed last before the others; then the user's own of `loosen`."""
     own = {key: value for key, value in asked.filters.items() if value.strip()}
     names = {tag.key: tag.values or {} for tag in tags}
-    words = f" {' '.join(tokenize(asked.question))} "
+    words = f" {' '.join(' '.join(tokenize(turn.content)) for turn in asked.turns if turn.role == 'user')} "
     named = {
         value
         for key, value in wanted.items()
-        if any(
-            f" {' '.join(tokenize(name))} " in words
-            for name in (value, *names.get(key, {}).get(value, ()))
-            if tokenize(name)
-        )
+        if value in names.get(key, {}) or (tokenize(value) and f" {' '.join(tokenize(value))} " in words)
     }
     listed = [key for key in reversed(names) if key in wanted and key not in own]
     others = [key for key in wanted if key not in names and key not in own]
@@ -120,21 +116,24 @@ def restrictions(
 
 
 class FoundPassages(msgspec.Struct, frozen=True):
-    """What was found, and without which restrictions. asked, dropped: tag -> value, as far as the user knows
-    of them."""
+    """What was found, and without which restrictions. asked, dropped: tag -> value, as far as the user may
+    know of them. held: all restrictions that passages were searched with."""
 
     passages: list[Passage]
     asked: dict[str, str]
     dropped: dict[str, str]
+    held: dict[str, str]
 
     def lead(self, lang: str) -> str:
-        """Return what a reply begins with: that nothing fits all restrictions; empty where something does."""
-        if not self.dropped and (self.passages or not self.asked):
-            return ""
-        parts = [phrase("no_fit", lang, filters=_listed(self.asked))]
+        """Return what a reply begins with: that nothing fits all restrictions; empty where something does.
+
+        Before an answer it is said without a negation, which judges would read as a refusal.
+        """
+        filters = _listed(self.asked)
         if self.dropped:
-            parts.append(phrase("searched_without", lang, dropped=_listed(self.dropped)))
-        return " ".join(parts) + "\n\n"
+            dropped = _listed(self.dropped)
+            return phrase("searched_without", lang, filters=filters, dropped=dropped) + "\n\n"
+        return "" if self.passages or not self.asked else phrase("no_fit", lang, filters=filters) + "\n\n"
 
     def told(self, outcome: Said, lead: str) -> Said:
         """Return a reply that begins with the lead, and notes in its tags what was dropped."""
@@ -163,7 +162,7 @@ async def restricted(search: Search, question: str, k: int, wanted: Restrictions
         passages = await search(question, k, left)
     known = {key: value for key, value in wanted.all.items() if value in wanted.named}
     return FoundPassages(
-        passages, known, {key: value for key, value in dropped.items() if key in known and passages}
+        passages, known, {key: value for key, value in dropped.items() if key in known and passages}, left
     )
 
 
@@ -174,9 +173,7 @@ async def _found(
     found = await restricted(search, question, k, wanted)
     if wanted.own_words == question or language_of(question) == situation.lang:
         return found
-    filters = situation.asked.filters
-    held = {key: value for key, value in filters.items() if key not in found.dropped}
-    others = await search(wanted.own_words, k, held)
+    others = await search(wanted.own_words, k, found.held)
     return msgspec.structs.replace(found, passages=_in_turns(found.passages, others)[:k])
 
 
