@@ -54,6 +54,13 @@ def test_feedback_becomes_questions_answers_labels_and_a_queue(logs, says):
     assert ragstone(*WITH, "--count", 13, "--force").code == 0
 
 
+def test_files_in_the_folder_of_the_log_are_refused(logs, says):
+    ran = ragstone("sample", "logs", "--feedback", "-o", "logs/deep/questions.jsonl")
+    assert ran.code == 2
+    says(ran.err)
+    assert len(list((logs / "logs").iterdir())) == 2
+
+
 def test_labels_give_the_share_of_right_answers_and_write_nothing(logs, says):
     ragstone(*WITH, "--count", 30)
     fill(logs / "fb" / "to-label.jsonl")

@@ -3,12 +3,14 @@
 import base64
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 from litestar.testing import TestClient
 from tests.support.monitor_store import fill, row
 from tests.support.served_assistant import KEYS, URL, Scripted, Time, key
 from tests.support.texts import element
 
+from ragstone.features.sample._feedback_answered import CorrectedAnswers
 from ragstone.features.sample.feedback import sample_feedback
 from ragstone.features.sample.feedback_words import keep_summary
 from ragstone.features.watch.monitor_pages import A_PAGE, FRESH_S
@@ -61,11 +63,19 @@ def test_the_page_says_what_feedback_became_where_somebody_asked_and_nothing_els
         "answer": "In May.",
         "correction": "In <b>June</b>.",
     }
-    keep_summary(tmp_path / "store", sample_feedback([exchange], settings=settings(tmp_path)).summary)
+    summary = sample_feedback([exchange], settings=settings(tmp_path)).summary
+    keep_summary(tmp_path / "store", summary)
     with client_of(tmp_path) as client:
         page = client.get("/monitor").text
     assert "What users&#39; feedback became" in page
     assert "The log does not say whether anybody has checked them." in page
+    named = CorrectedAnswers(
+        run="<i>r", system="[m](x) <b>", judge="right", n_questions=1, n=1, right=1, n_checked=0
+    )
+    keep_summary(tmp_path / "store", msgspec.structs.replace(summary, answered=[named]))
+    with client_of(tmp_path) as client:
+        page = client.get("/monitor").text
+    assert "[m](x) &lt;b&gt; in &lt;i&gt;r answers 1 of 1" in page
 
 
 def test_the_page_has_its_own_policy_and_is_made_again_after_some_seconds(tmp_path):

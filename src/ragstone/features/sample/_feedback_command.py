@@ -10,7 +10,7 @@ from ragstone.features.sample.feedback import FeedbackSample, FeedbackToLabel, s
 from ragstone.features.sample.feedback_words import feedback_lines, feedback_losses, keep_summary
 from ragstone.features.sample.sampling import answers_beside
 from ragstone.kernel.console.printing import UNSCORED, say, show, show_json
-from ragstone.kernel.errors import plural
+from ragstone.kernel.errors import ConfigError, plural
 from ragstone.kernel.records import Answer, Label, Question
 from ragstone.kernel.tables import check_output, keep_sources, read_rows, write_rows
 
@@ -38,6 +38,11 @@ def tell_feedback(
     looks = labelled is not None or bool(runs)
     if not looks:
         keep_sources([*files.values()], log)
+        if inside := [folder for folder in log if output.resolve().is_relative_to(folder.resolve())]:
+            raise ConfigError(
+                f"{output} is in the log's folder {inside[0]}: the next command would read it as a part of the "
+                "log. Name a file outside with -o."
+            )
         for file in files.values():
             check_output(file, force)
     labels = [*read_rows(labelled, Label)] if labelled else None
