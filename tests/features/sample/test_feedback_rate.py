@@ -134,7 +134,7 @@ def test_labels_that_are_of_no_draw_are_refused(change, says):
 def test_the_interval_holds_the_truth_where_thumbs_mislead():
     from benchmarks.feedback import simulated
 
-    figures = simulated(draws=100)
+    figures = simulated(draws=60)
     assert 0.87 <= figures.covered <= 0.99
     assert 0.12 < figures.width < 0.145  # a rate that weighs no group, or takes half the labels, is wider
     assert figures.covered_by_thumbs < 0.5

@@ -40,8 +40,8 @@ def tell_feedback(
         keep_sources([*files.values()], log)
         if inside := [folder for folder in log if output.resolve().is_relative_to(folder.resolve())]:
             raise ConfigError(
-                f"{output} is in the log's folder {inside[0]}: the next command would read it as a part of the "
-                "log. Name a file outside with -o."
+                f"{output} is in the log's folder {inside[0]}: the next command would read it as a part of "
+                "the log. Name a file outside with -o."
             )
         for file in files.values():
             check_output(file, force)

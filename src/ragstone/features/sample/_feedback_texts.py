@@ -102,7 +102,7 @@ class ExchangeTexts:
                 number = any(map(str.isdigit, correction))  # "12" is an answer, though it asks nothing
                 empty = why_left_out(correction) in ("nothing_asked", "small_talk") and not number
                 reasons = {"a_comment": one.is_up, "no_answer": empty, "the_same_answer": same}
-                reason = why or next((name for name, holds in reasons.items() if holds), None)
+                reason: str | None = why or next((name for name, holds in reasons.items() if holds), None)
                 if reason is not None:
                     left_out[reason] += 1
                     continue

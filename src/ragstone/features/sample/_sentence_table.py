@@ -62,8 +62,8 @@ THUMBS = Sentence[FeedbackSummary](
 )
 UNCHECKED = Sentence[FeedbackSummary](
     code="feedback-unchecked",
-    text="{questions} with users' corrections as references. The log does not say whether anybody has checked "
-    "them.",
+    text="{questions} with users' corrections as references. The log does not say whether anybody has "
+    "checked them.",
     when="corrections became questions, and no run with these questions was given",
     holds=lambda summary: summary.n_questions > 0 and not summary.answered,
     needs={"questions": "questions that corrections became"},
