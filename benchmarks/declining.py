@@ -102,8 +102,7 @@ def rows_of(pack: str, fitted: bool, n: int, settings: Settings, *, others: bool
         if others and steps[0] == 1:
             continue
         here, strange = (
-            part[step // 2 * others :: step][:most]
-            for part, step in zip((here, strange), steps, strict=True)
+            part[step // 2 * others :: step][:most] for part, step in zip((here, strange), steps, strict=True)
         )
 
         def add(kind: str, some: Sequence[dict[str, Any]], among: Sequence[dict[str, Any]]) -> None:
