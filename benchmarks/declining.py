@@ -1,8 +1,8 @@
 """Which questions the extractive reader should decline: by words alone, beside words and vectors.
 
-`python -m benchmarks.declining [--questions N] [--fit] [--project FOLDER]`
+`python -m benchmarks.declining [--questions N] [--others] [--fit] [--project FOLDER]`
 
-Questions of squad2, clapnq, agxqa and xquad (six languages) on whose articles nothing was fitted, halves by
+Questions of squad2, clapnq, agxqa and xquad (six languages) on whose articles no weight was fitted, halves by
 their titles, and of bankfaq, which was not fitted on at all: N evenly spaced of each (default 150;
 of a language of xquad 30). BM25 brings five passages. FOLDER keeps the vectors: a second time is quick.
 
@@ -11,6 +11,8 @@ declined: of questions that the passages cannot answer. `elsewhere`: asked of an
 article was taken out; `swapped`: its subject was exchanged for a word that no passage holds; `look-alike`:
 squad2's unanswerable ones, which people wrote to look answerable. Intervals are Wilson's, 95 %.
 
+--others: the questions between those, of packs that have some: when signals, the weight of exchanged subjects
+and the threshold were chosen, the half that is set aside and bankfaq were looked at, but not at these.
 --fit: fits answer_weights.toml on the other half, with scikit-learn, and writes it.
 """
 
@@ -84,8 +86,8 @@ def retrieved(
         yield tuple(texts[item.document_id] for item in ranking.items)
 
 
-def rows_of(pack: str, fitted: bool, n: int, settings: Settings) -> list[Row]:
-    """Return the questions of one half of a pack, n of each kind at most."""
+def rows_of(pack: str, fitted: bool, n: int, settings: Settings, *, others: bool = False) -> list[Row]:
+    """Return the questions of one half of a pack, n of each kind at most; others: those between these."""
     documents, asked = read(pack, "documents.jsonl"), read(pack, "questions.jsonl")
     title = {row["id"]: row["title"] for row in documents}
     rows: list[Row] = []
@@ -96,7 +98,12 @@ def rows_of(pack: str, fitted: bool, n: int, settings: Settings) -> list[Row]:
             row for row in asked if row["lang"] == lang and is_fitted_on(title[row["document_id"]]) == fitted
         ]
         here, strange = ([row for row in half if row["answerable"] is it] for it in (True, False))
-        here, strange = (part[:: max(1, len(part) // most)][:most] for part in (here, strange))
+        steps = [max(1, len(part) // most) for part in (here, strange)]
+        if others and steps[0] == 1:
+            continue
+        here, strange = (
+            part[step // 2 * others :: step][:most] for part, step in zip((here, strange), steps, strict=True)
+        )
 
         def add(kind: str, some: Sequence[dict[str, Any]], among: Sequence[dict[str, Any]]) -> None:
             for row, passages in zip(some, retrieved(some, among, settings), strict=True):
@@ -171,11 +178,11 @@ def share(flags: Sequence[bool]) -> str:
     return f"{sum(flags) / len(flags):.2f} ({low:.2f} to {high:.2f})"
 
 
-def show_pack(pack: str, n: int, settings: Settings) -> None:
+def show_pack(pack: str, n: int, settings: Settings, *, others: bool) -> None:
     """Print the figures of a pack, of both readers."""
-    rows = rows_of(pack, False, n, settings)
+    rows = rows_of(pack, False, n, settings, others=others)
     own = [at for at, row in enumerate(rows) if row.kind == "own"]
-    for name, declared in READERS.items():
+    for name, declared in READERS.items() if own else ():
         quotes = quotes_of(rows, declared, settings)
         yes = useful(rows, quotes, settings)
         figures = {
@@ -240,6 +247,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--questions", type=int, default=150, help="of each kind of a pack, at most")
+    parser.add_argument("--others", action="store_true", help="the questions between those")
     parser.add_argument("--fit", action="store_true", help="fit and write the weights")
     parser.add_argument("--project", type=Path, default=Path(), help="folder of the vectors")
     chosen = parser.parse_args()
@@ -248,7 +256,7 @@ def main() -> None:
         fit(chosen.questions, settings)
         return
     for pack in NAMES:
-        show_pack(pack, chosen.questions, settings)
+        show_pack(pack, chosen.questions, settings, others=chosen.others)
 
 
 if __name__ == "__main__":

@@ -52,8 +52,9 @@ async def knowledge_in(
     namer: Namer | None = None,
     **settings: object,
 ) -> AsyncIterator[KnowledgeBase]:
-    """Give a knowledge base below a folder, closed at the end."""
-    knowledge = open_knowledge(AssistantSection(**settings), root, embed or Words(), tags, namer=namer)
+    """Give a knowledge base below a folder, closed at the end; its builds do not stand back for others."""
+    section = AssistantSection(**settings)
+    knowledge = open_knowledge(section, root, embed or Words(), tags, namer=namer, serving=False)
     try:
         yield knowledge
     finally:

@@ -55,6 +55,8 @@ def test_names_that_no_passage_holds_are_counted_but_not_the_first_word():
     assert signals("Water for soil in Kenya?", [SOIL, "Kenya is dry."]).unknown_names == 0
     assert signals("Water for soil in Kenya, Peru and Chad, 1999?", [SOIL]).unknown_names == 2
     assert signals("iPhone for soil?", [SOIL]).unknown_names == 1
+    assert signals("HOW DO I WATER SOIL IN KENYA?", [SOIL]).unknown_names == 0  # capitals that say nothing
+    assert signals("怎么配置 HSTS", [SOIL]).unknown_names == 1
 
 
 def test_the_probability_is_that_of_the_weights():

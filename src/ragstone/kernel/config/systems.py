@@ -32,9 +32,9 @@ class ExtractiveSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag
 
     retriever, k: default those of `[retrieve]`. sentences: of an answer, at most. threshold: how much of the
     question the best sentence must hold, in [0, 1]; by default as measured (0.34), and 0 always answers.
-    embedder: compares the question with the best sentence and its passage too, and more questions about
-    something else are declined; the threshold is then how probable it must be that the sentence answers, by
-    default as measured. Only `packaged` has been measured. refusal: what is said where no sentence answers.
+    embedder: compares the question with the best sentence and its passage too, to say whether the sentence
+    answers; the threshold is then how probable that must be, by default as measured. Only `packaged` has been
+    measured. refusal: what is said where no sentence answers.
     """
 
     retriever: str | None = None
