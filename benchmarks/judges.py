@@ -238,6 +238,8 @@ def answered(asked: Asked) -> None:
         alarms = sum(no_refusal(each) == 0 for each in said)
         share = alarms / len(said)
         print(f"  and takes {alarms} of {len(said):,} sentences of {pack} for refusals ({share:.2%})")
+    faq = [row["text"] for row in load("bankfaq/documents.jsonl")]
+    print(f"  and {sum(no_refusal(each) == 0 for each in faq)} of {len(faq):,} answers of bankfaq")
     gold = [
         Answer(question_id=row["id"], question=row["question"], answer=row["reference_answer"])
         for row in questions + [row for row in load("squad2/questions.jsonl") if row["answerable"]]

@@ -515,7 +515,7 @@ def by_model(n: int) -> None:
     every, alone, signs = (Tally(f"with a model, {what}") for what in ("all", "its own", "by signs"))
     calls: list[int] = []
     start = time.perf_counter()
-    for seed in (*range(FIRST, FIRST + n), *range(FIRST_CLEAN, FIRST_CLEAN + n)):
+    for seed in (*range(FIRST, FIRST + n), *range(FIRST_CLEAN, FIRST_CLEAN + 3 * n)):
         draw = drawn(seed, planted=0 if seed >= FIRST_CLEAN else PLANTED)
         held, n_calls = read_by_model(draw, seed)
         calls += [n_calls] if draw.modes else []

@@ -110,3 +110,13 @@ def test_modes_that_have_nothing_to_do_with_what_is_wrong_are_seldom_named():
         idle = [candidate(str(at), set(np.flatnonzero(rng.random(N) < 0.2).tolist())) for at in range(6)]
         named += bool(confirmed_modes(plan_of(wrong), idle, [], 0.05)[0])
     assert named <= 5  # P(6 or more of 40 at 5 %) = 1.4 %
+
+
+@pytest.mark.parametrize(
+    ("n_wrong", "clusters"),
+    [(3, None), (N_WRONG, {f"q{at}": "d" for at in range(N)})],
+    ids=["few", "all of one document"],
+)
+def test_a_part_is_not_read_where_too_few_wrong_answers_are_left_to_test_on(n_wrong, clusters):
+    parts = cut_in_parts(plan_of(range(n_wrong), clusters), seed=1)
+    assert not any(parts.shown)

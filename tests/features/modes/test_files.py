@@ -1,4 +1,5 @@
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -6,12 +7,12 @@ from tests.support.moded_run import RUN, write_moded_run
 from tests.support.scripts import fenced
 
 import ragstone
-from ragstone.features.modes.files import MOST_BYTES, asked_file, earlier_name, mode_name
+from ragstone.features.modes.files import MOST_BYTES, asked_file, earlier_name, mode_name, read_mode_judges
 from ragstone.kernel.judging import parse_judge
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import one_call_prompt
 from ragstone.kernel.records import Answer
-from ragstone.kernel.runs.modes import mode_title
+from ragstone.kernel.runs.modes import mode_question, mode_title
 from ragstone.kernel.runs.notes import add_note
 
 
@@ -52,6 +53,19 @@ def test_a_mode_of_an_earlier_release_is_found_under_its_name_of_then(folder):
     names = {mode.name for mode in ragstone.modes(folder / RUN, propose=True).modes}
     assert "mode_070477ae" in names
     assert "неверная_культура" not in names
+
+
+def test_the_file_of_a_mode_may_have_its_letters_taken_apart(tmp_path):
+    text = asked_file("réponse_fausse", "It is so.", ["answer"], "own")
+    (tmp_path / unicodedata.normalize("NFD", "réponse_fausse.toml")).write_text(text)
+    assert [judge.name for judge in read_mode_judges(tmp_path)] == ["réponse_fausse"]
+
+
+def test_people_are_asked_what_the_model_is_asked():
+    text = asked_file("m", "It is late.", ["answer"], "own")
+    edited = text.replace('statement = "It is late."', 'statement = "It is early."')
+    assert edited != text
+    assert mode_question(parse_judge(edited, Path("m.toml"))) == "It is early."
 
 
 def test_the_question_of_a_mode_is_shown_as_a_text_of_a_row_and_is_no_instruction():

@@ -114,3 +114,10 @@ def test_the_sentences_on_modes_and_runs(says):
     ):
         first = [block.words for block in modes_blocks(summary) if isinstance(block, Paragraph)]
         says(" ".join([*first, *notes(summary)]))
+
+
+def test_wrong_answers_that_no_mode_names_are_said_only_where_there_are_some():
+    covered = summary_of(modes=[mode_of(100, 60, 0, 0, checked=False)], n_uncovered=0)
+    assert "modes-uncovered" not in said(" ".join(notes(covered)))
+    some_left = msgspec.structs.replace(covered, n_uncovered=1)
+    assert "modes-uncovered" in said(" ".join(notes(some_left)))

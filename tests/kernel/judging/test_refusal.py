@@ -77,6 +77,18 @@ def test_what_is_denied_in_one_sentence_says_nothing_of_the_next(answer):
         "Wer die Daten der letzten Jahre nicht gesammelt hat, sollte sich jetzt etwas Zeit nehmen.",
         "El agua llega a la parcela sin que el regador abra la compuerta, incluidos los días de fiesta.",
         "If you are unable to visit us in person on one of the days, the form can be sent by post as well.",
+        # What a service says of itself, in words that a refusal has too.
+        "Our shop remains open until 8 pm.",
+        "We offer no refunds after 30 days.",
+        "Call us if you see any damage on the leaves.",
+        "Leider liegt der Preis bei 30 Euro.",
+        "Wir passen den Preis jedes Jahr an.",
+        "Stickstoff fehlt.",
+        "Nuestra tienda no está abierta los domingos.",
+        "Не хватает азота.",
+        "Ücretsiz bilgi almak için bizi arayın.",  # -siz: without; bilgi: information
+        "Không thể uống.",
+        "他不在北京。",
     ],
 )
 def test_an_ordinary_sentence_with_a_negation_is_no_refusal(answer):

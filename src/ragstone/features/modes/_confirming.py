@@ -4,9 +4,10 @@ The wrong answers are cut into three parts by what they share. A mode of one par
 answers of the other two, and about right ones: wrong ones must have it more often, by an exact test that is
 no less than a robust score test where answers share clusters. Of all candidates those are named that the
 procedure of Benjamini and Hochberg (1995) rejects at the level. So a run whose failures have nothing to do
-with its answers names one in at most that share of cases, and of the modes named in other runs at most that
-share is false on average: both where the tests are independent or positively dependent (Benjamini and
-Yekutieli 2001), as tests of the same answers by questions that mean the same are.
+with its answers names one in at most that share of cases, and of the candidates that are confirmed in other
+runs at most that share is false on average: both where the tests are independent or positively dependent
+(Benjamini and Yekutieli 2001), as tests of the same answers by questions that mean the same are. Of the modes
+that are named more may be false: a true one is often confirmed once for each part, and named once.
 """
 
 from collections import defaultdict
@@ -64,7 +65,9 @@ def cut_in_parts(plan: ModesPlan, seed: int) -> Parts:
     for number in range(len(parts)):
         rest = [row for other, part in enumerate(parts) if other != number for row in part]
         tests.append([*(rest[at] for at in rng.permutation(len(rest))[:MOST_ASKED]), *right])
-    return Parts(shown=[part[:MOST_SHOWN] for part in parts], tests=tests)
+    # Where too few wrong answers are left to confirm anything, nothing is read.
+    shown = [part[:MOST_SHOWN] if plan.n_wrong - len(part) >= FEWEST else [] for part in parts]
+    return Parts(shown=shown, tests=tests)
 
 
 def confirmed_modes(

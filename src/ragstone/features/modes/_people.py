@@ -125,7 +125,7 @@ async def noted_modes(
     return NotedModes(modes=modes, n_failed=n_failed)
 
 
-class _Group(msgspec.Struct, kw_only=True):
+class _NamedNotes(msgspec.Struct, kw_only=True):
     title: str
     question: str
     rows: list[ModeEvidence]
@@ -136,7 +136,7 @@ def _n_answers(rows: Sequence[ModeEvidence]) -> int:
 
 
 def _with_groups(
-    by_tag: Mapping[str, list[ModeEvidence]], by_model: Mapping[str, _Group]
+    by_tag: Mapping[str, list[ModeEvidence]], by_model: Mapping[str, _NamedNotes]
 ) -> tuple[list[NotedMode], int]:
     """Return the modes of tags, each with the notes that a model put there, and those of new groups.
 
@@ -162,13 +162,13 @@ def _key(name: str) -> str:
 
 async def _by_model(
     notes: Sequence[ModeEvidence], known: Sequence[str], model: str, session: Session
-) -> tuple[dict[str, _Group], int]:
+) -> tuple[dict[str, _NamedNotes], int]:
     """Return the groups that a model makes of notes, by their names in small letters; and failed calls.
 
     A batch of notes after the other: each is told the groups of those before.
     """
     ask, secret = await session.models.ask(model), session.secret()
-    groups: dict[str, _Group] = {}
+    groups: dict[str, _NamedNotes] = {}
     for start in range(0, len(notes), AT_ONCE):
         batch = notes[start : start + AT_ONCE]
         names = dict.fromkeys([*known, *(group.title for group in groups.values())])
@@ -197,7 +197,7 @@ async def _by_model(
                 if not (title and question and is_known and is_in(one.quote, batch[one.note - 1].quote)):
                     continue
                 placed.add(one.note)
-                own = _Group(title=title, question=question[:LONGEST_QUESTION], rows=[])
+                own = _NamedNotes(title=title, question=question[:LONGEST_QUESTION], rows=[])
                 groups.setdefault(_key(title), own).rows.append(batch[one.note - 1])
     return groups, 0
 

@@ -35,7 +35,7 @@ def read_mode_judges(folder: Path) -> list[Judge]:
     judges = []
     for path in mode_files(folder):
         judge = load_judge(path)
-        if judge.name != path.stem:
+        if judge.name != unicodedata.normalize("NFC", path.stem):  # some file systems take letters apart
             raise ConfigError(
                 f"{path}: the file has name = {judge.name!r}. A mode's file is called like the mode: rename "
                 "one of the two."

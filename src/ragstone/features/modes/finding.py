@@ -401,8 +401,8 @@ async def _by_model(
     if everything:
         modes = [
             ReadMode(part=part, title=f"mode {n}", question=f"{part}-{n}: {'x' * 80}.", evidence=[])
-            for part in range(len(shown))
-            for n in range(MOST_MODES)
+            for part, some in enumerate(shown)
+            for n in range(MOST_MODES if some else 0)
         ]
     # Candidates of the same title have one name: what tells their calls apart is the question.
     known, before = [*judgements], [_yes(judgements[judge.name]) for judge in plan.judges]

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -83,28 +83,29 @@ def _joined(clauses: Iterable[Sequence[str]]) -> str:
 
 @functools.cache
 def _languages() -> list[_Language]:
-    return list(_tables())
-
-
-def _tables() -> Iterator[_Language]:
+    languages = []
     for table in read_library("ragstone.kernel.judging", "words/refusals.toml").values():
         phrases = _any(table["phrases"])
         if "matters" not in table:
-            yield _Language(re.compile(phrases), None, None, None)
+            languages.append(_Language(re.compile(phrases), None, None, None))
             continue
         near = _near(table["negations"], table["matters"], GAP, GAP)
-        yield _Language(
-            re.compile(f"{phrases}|{near}"),
-            re.compile(_any(table["speakers"])),
-            re.compile(_near(table["negations"], table["tells"], *NEXT)),
-            re.compile(_any(table["conditions"])),
+        tells = _near(table["negations"], table["tells"], *NEXT)
+        languages.append(
+            _Language(
+                re.compile(f"{phrases}|{near}"),
+                re.compile(_any(table["speakers"])),
+                re.compile(tells),
+                re.compile(_any(table["conditions"])),
+            )
         )
+    return languages
 
 
 def _near(negations: Sequence[str], matters: Sequence[str], behind: int, before: int) -> str:
     """Return a pattern for one of the negations near one of the matters, whichever comes first.
 
-    behind, before: at most so many words between a negation and the matter behind it, or before it.
+    behind, before: the most words that may be between a negation and the matter behind it, or before it.
     """
     negated, meant = _any(negations), _any(matters)
     return f"{negated}{_gap(behind)[:-1]}(?<= ){meant[1:]}|{meant}{_gap(before)[:-1]}(?<= ){negated[1:]}"

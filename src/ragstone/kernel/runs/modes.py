@@ -182,5 +182,9 @@ def mode_title(name: str) -> str:
 
 
 def mode_question(judge: JudgeFields) -> str:
-    """Return the question that people answer with yes or no for each answer: the file's description."""
-    return (judge.description or str(getattr(judge, "prompt", "") or "") or mode_title(judge.name)).strip()
+    """Return the question that people answer with yes or no for each answer.
+
+    That is the statement that a model is asked to check, where the file has one, else its description.
+    """
+    own = judge.own_texts.get("statement") or judge.description
+    return (own or str(getattr(judge, "prompt", "") or "") or mode_title(judge.name)).strip()

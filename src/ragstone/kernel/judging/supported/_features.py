@@ -36,7 +36,7 @@ NOUNS_ARE_CAPITALISED = ("de", "lb")
 NOT_ALONE = frozenset(["noch", "plus", "point", "ne", "la", "si"])  # deny only beside other words
 
 
-class Passages(NamedTuple):
+class HeldPassages(NamedTuple):
     """Contexts, ready to be compared with sentences.
 
     held: the words of all of them (pairs of characters in scripts without spaces); units: those of each.
@@ -70,7 +70,7 @@ class SentenceFeatures(NamedTuple):
 
 
 @functools.lru_cache(maxsize=32)  # the answers of several systems are given the same contexts
-def read_passages(contexts: tuple[str, ...]) -> Passages:
+def read_passages(contexts: tuple[str, ...]) -> HeldPassages:
     """Return contexts in the form that sentences are compared with, in time linear in their length."""
     texts: list[str] = []
     fields: list[RecordField] = []
@@ -97,10 +97,10 @@ def read_passages(contexts: tuple[str, ...]) -> Passages:
     digits = frozenset(word for text in texts for word in tokenize(text) if word.isdecimal())
     spelled = frozenset(float(unit) for unit in held - digits if unit.isdecimal() and len(unit) < LARGEST)
     numbers = held_numbers(texts, spelled)
-    return Passages(held, units, dict(stems), dict(windows), numbers, fields, frozenset(values))
+    return HeldPassages(held, units, dict(stems), dict(windows), numbers, fields, frozenset(values))
 
 
-def sentence_features(sentence: str, passages: Passages, lang: str | None) -> SentenceFeatures | None:
+def sentence_features(sentence: str, passages: HeldPassages, lang: str | None) -> SentenceFeatures | None:
     """Return the features of a sentence; None where it has no words.
 
     lang: its language, which decides what a negation is and whether capital letters mean a name.
@@ -163,7 +163,7 @@ def negations(lang: str | None) -> frozenset[str]:
     return frozenset(f"{table['not']}|{table['no']}".split("|")) - NOT_ALONE
 
 
-def _held_form(unit: str, passages: Passages) -> float:
+def _held_form(unit: str, passages: HeldPassages) -> float:
     """Return how much a word counts as held: 1 as it is, less in another form, 0 where it is not there."""
     if unit in passages.held:
         return 1.0
@@ -180,7 +180,7 @@ def _held_form(unit: str, passages: Passages) -> float:
     return best if best >= LEAST_ALIKE else 0.0
 
 
-def _lost_names(sentence: str, passages: Passages, written: Set[str]) -> list[str]:
+def _lost_names(sentence: str, passages: HeldPassages, written: Set[str]) -> list[str]:
     """Return the capitalised words behind the first that no context has, as they are written."""
     lost = []
     for match in list(CAPITALISED.finditer(sentence))[1:]:
