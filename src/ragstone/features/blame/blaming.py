@@ -15,6 +15,7 @@ from ragstone.features.blame._second import telling_verdicts, untelling_note
 from ragstone.features.blame._what_if import ask_again, failed_note, prices
 from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
+from ragstone.kernel.config.systems import ExtractiveSystem
 from ragstone.kernel.document.numbers import number
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
@@ -28,6 +29,7 @@ from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, split_repeat
 from ragstone.kernel.runs.blamed import BLAME, CAUSES, BlameSummary, digests
 from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame, found_relevant
+from ragstone.kernel.systems.chosen import named_systems
 from ragstone.kernel.tables import write_rows
 from ragstone.kernel.tables.storage import put_bytes
 from ragstone.kernel.version import __version__
@@ -41,8 +43,8 @@ NO_SECOND = (
     "people's labels, in [blame] of ragstone.toml."
 )
 NOT_ASKED = (
-    "No model was asked again, because another application made these answers, so it is unknown what the "
-    "right documents would change, and whether an answer is from memory or invented. To find out, "
+    "No model was asked again, because {why}, so it is unknown what the right documents would change, and "
+    "whether an answer is from memory or invented. To find out, {how} a model as [blame] model."
 )
 
 
@@ -58,8 +60,8 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
     declared = plan.settings.blame.model
     if plan.model is None:
         how = "give sheet and documents to `ragstone run`, and name" if plan.run.of_sheet else "name"
-        notes.append(f"{NOT_ASKED}{how} a model as [blame] model.")
-    elif declared and declared != plan.settings.answer.model:
+        notes.append(NOT_ASKED.format(why=_why_not_asked(plan.settings), how=how))
+    elif declared and declared != plan.maker:
         notes.append(
             f"{declared} was asked again, but it did not make the answers of this run, so what it does with "
             "the right documents may differ."
@@ -75,6 +77,13 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
             "accurate."
         )
     return notes
+
+
+def _why_not_asked(of_run: Settings) -> str:
+    name = of_run.answer.system
+    if name and not of_run.answer.sheet and isinstance(named_systems(of_run).get(name), ExtractiveSystem):
+        return f"{name} made these answers of sentences of the documents, without a model"
+    return "another application made these answers"
 
 
 def _card_note(plan: BlamePlan) -> list[str]:
