@@ -46,6 +46,8 @@ NOT_ASKED = (
     "No model was asked again, because {why}, so it is unknown what the right documents would change, and "
     "whether an answer is from memory or invented. To find out, {how} a model as [blame] model."
 )
+QUOTED = "{} made these answers of sentences of the documents, without a model"
+MADE_ELSEWHERE = "another application made these answers"
 
 
 def notes_of_run(plan: BlamePlan) -> list[str]:
@@ -60,7 +62,11 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
     declared = plan.settings.blame.model
     if plan.model is None:
         how = "give sheet and documents to `ragstone run`, and name" if plan.run.of_sheet else "name"
-        notes.append(NOT_ASKED.format(why=_why_not_asked(plan.settings), how=how))
+        answer = plan.settings.answer
+        quotes = not answer.sheet and isinstance(
+            named_systems(plan.settings).get(answer.system or ""), ExtractiveSystem
+        )
+        notes.append(NOT_ASKED.format(why=QUOTED.format(answer.system) if quotes else MADE_ELSEWHERE, how=how))
     elif declared and declared != plan.maker:
         notes.append(
             f"{declared} was asked again, but it did not make the answers of this run, so what it does with "
@@ -77,13 +83,6 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
             "accurate."
         )
     return notes
-
-
-def _why_not_asked(of_run: Settings) -> str:
-    name = of_run.answer.system
-    if name and not of_run.answer.sheet and isinstance(named_systems(of_run).get(name), ExtractiveSystem):
-        return f"{name} made these answers of sentences of the documents, without a model"
-    return "another application made these answers"
 
 
 def _card_note(plan: BlamePlan) -> list[str]:
