@@ -119,7 +119,10 @@ def test_the_same_documents_read_from_another_place_are_the_same(runs):
     for text, used in (("", True), ("!", False)):
         lines(path, [row | {"text": row["text"] + text} for row in rows])
         digest = hexdigest(path.read_bytes())
-        edit(runs / "mine-retrievers" / MANIFEST, lambda tables, new=digest: tables["files"].update({path.name: new}))
+        edit(
+            runs / "mine-retrievers" / MANIFEST,
+            lambda tables, new=digest: tables["files"].update({path.name: new}),
+        )
         assert ("mine-retrievers" in [each.bench for each in changes(runs)[0]]) is used
 
 

@@ -29,9 +29,9 @@ def benched_changes(run: Path, system: str) -> tuple[list[BenchedChange], list[s
     """Return what the benches in the same folder as a run measured of its configuration and a better one.
 
     A bench counts only if it has the very questions and documents of the run, wherever they were read from,
-    as the digests in both manifests say, and the run's configuration is in its grid. The notes name those that do not count, with
-    the reason, and the command that measures changes where none counts. Nothing comes of a run of answers
-    that were made elsewhere.
+    as the digests in both manifests say, and the run's configuration is in its grid. The notes name those
+    that do not count, with the reason, and the command that measures changes where none counts. Nothing comes
+    of a run of answers that were made elsewhere.
     """
     manifest = read_run_manifest(run / MANIFEST)
     if manifest is None or not set(ROWS) <= manifest.files.keys() or _table(manifest, "answer").get("sheet"):

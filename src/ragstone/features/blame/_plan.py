@@ -251,7 +251,8 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
         systems = {
             name: msgspec.convert(table, RagSystem | ExtractiveSystem)
             for name, table in tables.get("systems", {}).items()
-            if table.get("kind") in ("rag", "extractive")  # of others the manifest keeps no headers, and nothing is needed
+            # Of others the manifest keeps no headers, and nothing is needed.
+            if table.get("kind") in ("rag", "extractive")
         }
     except (KeyError, msgspec.ValidationError) as mistake:
         raise DataError(f"{MANIFEST}: not one of this version of Ragstone ({mistake}). Run again.") from None

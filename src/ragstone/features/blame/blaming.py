@@ -66,7 +66,9 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
         quotes = not answer.sheet and isinstance(
             named_systems(plan.settings).get(answer.system or ""), ExtractiveSystem
         )
-        notes.append(NOT_ASKED.format(why=QUOTED.format(answer.system) if quotes else MADE_ELSEWHERE, how=how))
+        notes.append(
+            NOT_ASKED.format(why=QUOTED.format(answer.system) if quotes else MADE_ELSEWHERE, how=how)
+        )
     elif declared and declared != plan.maker:
         notes.append(
             f"{declared} was asked again, but it did not make the answers of this run, so what it does with "

@@ -81,9 +81,7 @@ def blame_document(
     )
 
 
-def blame_blocks(
-    summary: BlameSummary, causes: Sequence[Caused], *, what_if: bool = False
-) -> list[Block]:
+def blame_blocks(summary: BlameSummary, causes: Sequence[Caused], *, what_if: bool = False) -> list[Block]:
     """Return each system's shares and causes, and the notes. causes: those of the run, or none."""
     return [
         Heading("Where the lost points went", level=3, anchor="lost", where="page"),
