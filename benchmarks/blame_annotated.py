@@ -21,7 +21,8 @@ AgentRx: the user was no component at first, and became *dataset* when that got 
   or added information: beyond the contexts. Conflicts, wrong reasoning: misread.
 
 Half of each set, by the digest of the id, is `development`: rules were changed by its rows. The labels of
-AgentRx, of both halves, had been read before, in a list of misses; see docs/decisions/0097. A minute, on one core.
+AgentRx, of both halves, had been read before, in a list of misses; see docs/decisions/0097. It takes a
+minute on one core.
 """
 
 import asyncio

@@ -305,7 +305,7 @@ def test_a_changed_sentence_is_unclear_where_its_short_evidence_stands_elsewhere
     assert checked.questions[0].evidence == [span]
     gone = check(known, GUIDE[: GUIDE.index("\n\nYou can")])
     assert gone.states == {"q": "unclear"}
-    assert gone.because["q"].endswith("but nothing of what stood beside them.")
+    assert gone.because["q"].endswith("but nothing of the text around them.")
     # With anything of what stood beside it, it was moved.
     beside = GUIDE[:at] + "bin/server" + GUIDE[at + len(COMMAND) :] + GUIDE[at - 40 : at + 60]
     assert check(known, beside).states == {"q": "moved"}

@@ -114,7 +114,7 @@ def _in_its_document(one: _Sought, words: TextWords) -> SpanState:
             return again
         if not _stands_alone(known, text, here):
             return same
-        reason = f"Document {name} has the words of the evidence, but nothing of what stood beside them."
+        reason = f"Document {name} has the words of the evidence, but nothing of the text around them."
         if again:
             reason = f"{again.because[:-1]}, though the document has its words at another place too."
         return SpanState("unclear", one.was, reason, again.similarity if again else 0.0)
