@@ -6,6 +6,7 @@ from urllib.parse import quote
 from ragstone.features.blame._candidate_sentence_table import BENCHED, CHOSEN, MEANING
 from ragstone.features.blame._sentence_table import (
     LARGEST,
+    NO_PRICE,
     NOT_ADDING,
     OUTCOMES,
     PRICED,
@@ -151,9 +152,13 @@ def shares_table(row: SystemBlame) -> Table:
 
 
 def _prices(row: SystemBlame, *, main: bool) -> list[Block]:
-    """Return what changes would bring; what was measured is an answer, and without it bounds are said."""
+    """Return what changes would bring; what was measured is an answer, and without it bounds are said.
+
+    main: prices were asked for, or measured.
+    """
     if not row.prices:
-        return []
+        unknown = say(row, NO_PRICE) if main else ""
+        return [Paragraph(unknown, part="answer")] if unknown else []
     measured = measured_prices(row)
     bounds = [price for price in row.prices if price.change != "right documents, all read"]
     at_most = {"measured": "", "at most": "at most ", "by causes": "at most "}
