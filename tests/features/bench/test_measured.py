@@ -9,6 +9,7 @@ import pytest
 import ragstone
 from ragstone.features.bench import benched_changes
 from ragstone.kernel.config import load_settings
+from ragstone.kernel.engine.digests import hexdigest
 from ragstone.kernel.runs.settings import MANIFEST
 
 NAMES, CROPS = (
@@ -107,9 +108,22 @@ def test_a_bench_of_other_rows_or_of_none_that_it_names_is_not_used(runs, file):
     edit(runs / "mine-answerers" / MANIFEST, lambda tables: tables["files"].pop(file))
     found, [unused, command] = changes(runs)
     assert found == []
-    assert f"mine-retrievers (other {what})" in unused
+    assert f"mine-retrievers (other {what}" in unused
     assert f"mine-answerers (an older version wrote it, without its {what}; run it again)" in unused
     assert "`ragstone bench retrievers`" in command
+
+
+def test_the_same_documents_read_from_another_place_are_the_same(runs):
+    path = runs / "mine-retrievers/documents.jsonl"
+    rows = [json.loads(line) | {"source": "elsewhere.jsonl"} for line in path.read_text().splitlines()]
+    for text, used in (("", True), ("!", False)):
+        lines(path, [row | {"text": row["text"] + text} for row in rows])
+        digest = hexdigest(path.read_bytes())
+        edit(
+            runs / "mine-retrievers" / MANIFEST,
+            lambda tables, new=digest: tables["files"].update({path.name: new}),
+        )
+        assert ("mine-retrievers" in [each.bench for each in changes(runs)[0]]) is used
 
 
 def other_retriever(tables):
@@ -142,6 +156,15 @@ def test_a_bench_whose_grid_lacks_the_configuration_of_the_run_is_not_used(runs,
     found, notes = changes(runs)
     assert [each.bench for each in found] == used
     assert "are not used" in notes[0]
+
+
+def test_why_a_bench_is_not_used_names_what_to_add(runs):
+    edit(runs / "mine" / MANIFEST, other_retriever)
+    [unused, command] = changes(runs)[1]
+    assert "mine-retrievers (the run's chunker with its retriever is not in its grid: [bench.ret" in unused
+    assert "in [bench.retrievers] and [bench.answerers] too" in command
+    edit(runs / "mine" / MANIFEST, filtered)
+    assert "mine-retrievers (the run retrieves with where or match)" in changes(runs)[1][0]
 
 
 def test_what_is_not_shown_is_no_gain_and_a_run_that_is_the_best_is_named_so(runs):
@@ -212,7 +235,7 @@ def test_a_model_is_the_runs_only_with_its_prompt_temperature_and_settings(runs)
             runs / "mine" / MANIFEST,
             lambda tables, pair=(key, value): tables["settings"]["answer"].update([pair]),
         )
-        assert "are not in its grid" in changes(runs)[1][0], key
+        assert "model and prompt are not in its grid" in changes(runs)[1][0], key
         (runs / "mine" / MANIFEST).write_text(before)
     edit(runs / "mine" / MANIFEST, lambda tables: tables["settings"]["models"]["openai/a"].clear())
     assert "are not in its grid" in changes(runs)[1][0]

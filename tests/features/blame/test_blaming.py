@@ -165,6 +165,23 @@ def test_answers_of_another_application_are_not_asked_again_and_what_is_not_know
     )
 
 
+def test_answers_that_quote_documents_are_not_those_of_another_application(project, tmp_path, says):
+    for table in ({}, {"mine": {"kind": "extractive"}}):
+        system = next(iter(table), "extractive")
+        path = tmp_path / "runs/planted/manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["settings"]["answer"]["system"] = system
+        manifest["settings"]["systems"] = table
+        path.write_text(json.dumps(manifest))
+        notes = ragstone.blame(tmp_path / "runs/planted", settings=project).notes
+        [note] = [note for note in notes if note.startswith("No model was asked again")]
+        assert "another application" not in note
+        says(note)
+    settings = choose(project, "blame", model="openai/fake")
+    notes = ragstone.blame(tmp_path / "runs/planted", settings=settings).notes
+    assert any(note.startswith("openai/fake was asked again, but it did not make") for note in notes)
+
+
 def test_contexts_of_another_application_that_name_no_document_are_found_by_their_text(project, tmp_path):
     path = tmp_path / "runs/planted/answers.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]

@@ -1,9 +1,11 @@
 """What changes would bring: measured through the door, bounded where nobody asked, and refused in words."""
 
+import io
 import json
 
 import msgspec
 import pytest
+from rich.console import Console
 from tests.support.command import ragstone as command
 from tests.support.planted_faults import LEAD, Rates
 from tests.support.planted_run import plant_run
@@ -14,7 +16,9 @@ from ragstone.features.blame._desk import ChangedAnswers
 from ragstone.features.blame._points import CountedPoint, Points
 from ragstone.features.blame._what_if import PricingSample, prices
 from ragstone.features.blame.blaming import forecast_blame
+from ragstone.features.blame.words import blame_document, measured_prices
 from ragstone.kernel.config import choose
+from ragstone.kernel.document.screen import LINES, render_screen
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.tables import read_rows
@@ -175,6 +179,22 @@ def test_prices_come_with_the_answer_on_the_command_line(project, folder, fake_o
     bounds = " ".join(command("blame", "runs/planted", "--all").out.split())
     assert "at most" in bounds
     assert "With the right documents alone," not in bounds
+
+
+def test_bounds_are_on_the_first_screen_where_prices_were_asked_for(project, run_folder):
+    path = run_folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["settings"]["answer"]["system"] = "extractive"
+    path.write_text(json.dumps(manifest))
+    summary = ragstone.blame(run_folder, settings=project, what_if=5)
+    assert not measured_prices(summary.systems[0])
+    screens = []
+    for asked in (True, False):
+        console = Console(width=80, file=io.StringIO())
+        console.print(render_screen([blame_document(summary, what_if=asked)], 80))
+        screens.append(console.file.getvalue())
+        assert len(screens[-1].splitlines()) <= LINES
+    assert ["a retriever that never misses" in screen for screen in screens] == [True, False]
 
 
 def points_with(n_lost, n_kept):

@@ -75,7 +75,7 @@ def test_an_older_file_of_stale_questions_is_left_and_named_where_none_is_stale_
     assert (done.code, work.read_bytes()) == (0, before)
     says(done.err)
     fresh = ragstone("build", "refresh", "mended.jsonl", "documents.jsonl", "-o", "new/c.jsonl")
-    assert "earlier refresh" not in fresh.err
+    assert "was there before" not in fresh.err
 
 
 def test_strict_says_by_its_exit_code_that_questions_are_stale(files):

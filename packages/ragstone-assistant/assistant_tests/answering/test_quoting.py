@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tests.support.farm import FARM
 from tests.support.scripted_assistant import MAIZE, Heard, answering, embed_words
 
+from ragstone_assistant.answering._quoting import _without_code
 from ragstone_assistant.answering.answering import answer_from
 from ragstone_assistant.conversation import Said
 from ragstone_assistant.languages import SPOKEN, phrase
@@ -81,6 +82,12 @@ def test_code_is_quoted_as_it_is_and_the_mark_is_before_it() -> None:
     told = "To list the sensors, run:\n\n```python\nfor one in sensors:\n    print(one)\n```\n\nThen go home."
     said = quoted("How do I list the sensors?", passages=[replace(MAIZE[0], title="", text=told)])
     assert said.text == "To list the sensors, run [1]:\nfor one in sensors:\n    print(one)"
+
+
+def test_a_fence_that_is_not_closed_is_no_block_and_many_cost_linear_time() -> None:
+    fences = ["```python"] * 100_000
+    assert _without_code("\n".join(fences)) == (fences, "")
+    assert _without_code("~~~\nDo:\n```sh\nls\n``` \nDone.") == (["~~~", "Do:", "Done."], "ls")
 
 
 @pytest.mark.parametrize(("likeness", "kind"), [(0.9, "answer"), (0.0, "refusal")])

@@ -1,6 +1,7 @@
 """The benches beside a run -> what they measured of other configurations, on the same questions."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,13 +10,17 @@ import msgspec
 from ragstone.features.bench.answerers.words import read_answer_bench
 from ragstone.features.bench.finished import kind_of_bench
 from ragstone.features.bench.retrievers.words import read_leaderboard
+from ragstone.kernel.engine.digests import hexdigest
 from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.records import Document
 from ragstone.kernel.runs.causes import BenchedChange
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.families import ALPHA
+from ragstone.kernel.tables import read_rows
 
-ROWS = ("questions.jsonl", "documents.jsonl")
+DOCUMENTS = "documents.jsonl"
+ROWS = ("questions.jsonl", DOCUMENTS)
 SEARCHES = ("rag", "extractive")  # kinds of systems that search with [retrieve], unless they name their own
 SHOWN = 3
 
@@ -23,23 +28,27 @@ SHOWN = 3
 def benched_changes(run: Path, system: str) -> tuple[list[BenchedChange], list[str]]:
     """Return what the benches in the same folder as a run measured of its configuration and a better one.
 
-    A bench counts only if it has the very questions and documents of the run, as the digests in both
-    manifests say, and the run's configuration is in its grid. The notes name those that do not count, with
-    the reason, and the command that measures changes where none counts. Nothing comes of a run of answers
-    that were made elsewhere.
+    A bench counts only if it has the very questions and documents of the run, wherever they were read from,
+    as the digests in both manifests say, and the run's configuration is in its grid. The notes name those
+    that do not count, with the reason, and the command that measures changes where none counts. Nothing comes
+    of a run of answers that were made elsewhere.
     """
     manifest = read_run_manifest(run / MANIFEST)
     if manifest is None or not set(ROWS) <= manifest.files.keys() or _table(manifest, "answer").get("sheet"):
         return [], []
+    benched = _BenchedRun(run, manifest, system)
     changes: list[BenchedChange] = []
     unused: list[str] = []
     for folder in sorted(run.parent.iterdir()):
-        kind = kind_of_bench({path.name for path in folder.iterdir()}) if folder.is_dir() else None
+        try:
+            kind = kind_of_bench({path.name for path in folder.iterdir()}) if folder.is_dir() else None
+        except OSError:  # of a folder that may not be read nothing is known
+            continue
         if kind not in ("bench of retrievers", "bench of answerers"):
             continue
         try:
             of_search = kind == "bench of retrievers"
-            changes.append((_of_search if of_search else _of_answers)(folder, manifest, system))
+            changes.append((_of_search if of_search else _of_answers)(folder, benched))
         except _Unused as reason:
             unused.append(f"{folder.name} ({reason})")
         except RagstoneError:
@@ -53,6 +62,18 @@ def benched_changes(run: Path, system: str) -> tuple[list[BenchedChange], list[s
 
 class _Unused(Exception):
     """Why a bench says nothing of a run."""
+
+
+class _BenchedRun:
+    """A run that benches are compared with. Its documents are read where a bench's file differs."""
+
+    def __init__(self, folder: Path, manifest: RunManifest, system: str) -> None:
+        self.folder, self.manifest, self.system = folder, manifest, system
+
+    @cached_property
+    def documents(self) -> str:
+        """See _documents; a text that is not a digest where that is None."""
+        return _documents(self.folder, self.manifest) or "unknown"
 
 
 class _Pair(NamedTuple):
@@ -70,13 +91,18 @@ class _Pair(NamedTuple):
 
 
 def _to_measure(manifest: RunManifest) -> str:
-    commands = ["`ragstone bench answerers` measures other models and prompts on these questions"]
+    benches = {"answerers": "models, prompts and systems"}
     if _searches(manifest):
-        commands = ["`ragstone bench retrievers` measures other retrievers on these questions", *commands]
-    return f"No bench has measured changes to this system: {', '.join(commands)}."
+        benches = {"retrievers": "chunkers and retrievers"} | benches
+    commands = [f"`ragstone bench {name}` measures other {what}" for name, what in benches.items()]
+    tables = " and ".join(f"[bench.{name}]" for name in benches)
+    return (
+        f"No bench has measured changes to this system on these questions: {', '.join(commands)}. Name the "
+        f"run's own configuration in {tables} too, because others are compared with it."
+    )
 
 
-def _pair(folder: Path, run: RunManifest) -> _Pair:
+def _pair(folder: Path, run: _BenchedRun) -> _Pair:
     """Return both manifests. Raises _Unused where they are of other rows, or one does not say of which."""
     bench = read_run_manifest(folder / MANIFEST)
     if bench is None:
@@ -85,9 +111,26 @@ def _pair(folder: Path, run: RunManifest) -> _Pair:
         what = name.removesuffix(".jsonl")
         if name not in bench.files:
             raise _Unused(f"an older version wrote it, without its {what}; run it again")
-        if bench.files[name] != run.files[name]:
-            raise _Unused(f"other {what}")
-    return _Pair(bench, run)
+        if bench.files[name] != run.manifest.files[name] and not (
+            name == DOCUMENTS and run.documents == _documents(folder, bench)
+        ):
+            raise _Unused(f"other {what}" + ", or a part of them" * (what == "questions"))
+    return _Pair(bench, run.manifest)
+
+
+def _documents(folder: Path, manifest: RunManifest) -> str | None:
+    """Return the digest of documents without where they were read from: paths depend on where one works.
+
+    None of a file that is not the one of its manifest.
+    """
+    try:
+        content = (folder / DOCUMENTS).read_bytes()
+    except OSError:
+        return None
+    if hexdigest(content) != manifest.files[DOCUMENTS]:
+        return None
+    rows = (msgspec.structs.replace(row, source=None) for row in read_rows(folder / DOCUMENTS, Document))
+    return hexdigest(b"\n".join(map(msgspec.json.encode, rows)))
 
 
 def _searches(manifest: RunManifest) -> bool:
@@ -102,13 +145,15 @@ def _searches(manifest: RunManifest) -> bool:
     )
 
 
-def _of_search(folder: Path, manifest: RunManifest, system: str) -> BenchedChange:
+def _of_search(folder: Path, run: _BenchedRun) -> BenchedChange:
+    manifest = run.manifest
     if not _searches(manifest):
         raise _Unused("the answers are not made from what [retrieve] brings")
-    pair = _pair(folder, manifest)
+    pair = _pair(folder, run)
     board = read_leaderboard(folder).leaderboard
     retrieve, chunk = _table(manifest, "retrieve"), _table(manifest, "chunk")
-    whole = not retrieve.get("where") and not retrieve.get("match") and pair.same("retrievers")
+    if retrieve.get("where") or retrieve.get("match"):
+        raise _Unused("the run retrieves with where or match")
     current = next(
         (
             row
@@ -120,13 +165,13 @@ def _of_search(folder: Path, manifest: RunManifest, system: str) -> BenchedChang
         ),
         None,
     )
-    if current is None or not whole:
-        raise _Unused("the run's retriever is not in its grid")
+    if current is None or not pair.same("retrievers"):
+        raise _Unused("the run's chunker with its retriever is not in its grid: [bench.retrievers]")
     best, test = board.standings[0].configuration.name, current.comparison
     change = BenchedChange(
         bench=folder.name,
         of="retrieval",
-        system=system,
+        system=run.system,
         current=current.configuration.name,
         best=best,
         n=len(board.standings),
@@ -138,8 +183,8 @@ def _of_search(folder: Path, manifest: RunManifest, system: str) -> BenchedChang
     return _tested(change, best, test.first, test.difference, test.p_holm, test.family)
 
 
-def _of_answers(folder: Path, manifest: RunManifest, system: str) -> BenchedChange:
-    pair = _pair(folder, manifest)
+def _of_answers(folder: Path, run: _BenchedRun) -> BenchedChange:
+    pair, manifest = _pair(folder, run), run.manifest
     summary = read_answer_bench(folder)
     board = summary.board
     if not pair.same("retrieve", "chunk", "retrievers"):
@@ -160,7 +205,8 @@ def _of_answers(folder: Path, manifest: RunManifest, system: str) -> BenchedChan
         None,
     )
     if current is None:
-        raise _Unused("the run's model and prompt, or its system, are not in its grid")
+        what = "model and prompt are" if name is None else f"system {name} is"
+        raise _Unused(f"the run's {what} not in its grid: [bench.answerers]")
     if summary.race is not None:
         raise _Unused("a race stopped configurations before all questions were asked")
     judge = next((role.judge for role in board.roles if role.metric == board.measure), None)
@@ -168,7 +214,7 @@ def _of_answers(folder: Path, manifest: RunManifest, system: str) -> BenchedChan
     change = BenchedChange(
         bench=folder.name,
         of="answers",
-        system=system,
+        system=run.system,
         current=current.cell.name,
         best=best,
         n=len(rows),

@@ -74,7 +74,7 @@ class Conversation:
             return None
         # Else the user may have named it in other words, or in another language than the tables.
         has = {word for text in _texts(step.arguments) for word in self._described(text) or ()}
-        return "the user named nothing of what this call lacks" if self._named(has) else None
+        return "no message of the user has a word of what this call lacks" if self._named(has) else None
 
     def _named(self, words: set[str]) -> bool:
         return any(not words.isdisjoint(_words(text)) for text in self._said)

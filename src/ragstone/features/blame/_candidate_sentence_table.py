@@ -119,7 +119,7 @@ JUDGED = Sentence[BenchedChange](
 )
 NO_CORRECTNESS = Sentence[BenchedChange](
     code="benched-no-correctness",
-    text="This is no gain in right answers: nothing compares them with the reference.",
+    text="More right answers are not shown: nothing compares them with the reference.",
     when="the best is shown to be better by a measure of answers that no judge of correctness makes",
     holds=lambda change: change.verdict == "better" and change.of == "answers" and change.judge is None,
     never_beside=("benched-retrieval", "benched-by-labels", "benched-judged"),

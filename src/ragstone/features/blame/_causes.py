@@ -133,7 +133,8 @@ def _reference(facts: PointFacts) -> Assigned | None:
     if gold is None:
         if not (facts.brought and facts.answer.supported):
             return None
-        keeps = "Most of the answer's words are in" if words else "The answer keeps to"
+        share = "Most" if facts.answer.lacking else "All"
+        keeps = f"{share} of the answer's words are in" if words else "The answer keeps to"
         reason = f"{keeps} what was retrieved, including {where}, which {lacks} the reference."
         return Assigned("reference doubtful", "dataset", reason)
     if gold.right or (gold.supported is False and not gold.refused):
@@ -212,7 +213,7 @@ def _refusal(facts: PointFacts) -> Assigned | None:
     if not observed(facts).refused:
         return None
     had = _had(facts) if facts.brought else _still(facts)
-    reason = f"{had}, but the model refuses: {_quoted(observed(facts))}."
+    reason = f"{had}, but the answer refuses: {_quoted(observed(facts))}."
     return Assigned("refused though answerable", "model + prompt", reason)
 
 
@@ -221,7 +222,8 @@ def _use(facts: PointFacts) -> Assigned:
     had = _had(facts) if facts.brought else _still(facts)
     passages = "the contexts" if seen is facts.answer else "what it was given"
     if seen.supported:
-        of_words = f"the answer is wrong, though most of its words are in {passages}"
+        share = "most" if seen.lacking else "all"
+        of_words = f"the answer is wrong, though {share} of its words are in {passages}"
         keeps = of_words if seen.lacking is not None else f"the answer keeps to {passages} but is wrong"
         reason = f"{had}; {keeps}: {_quoted(seen)}."
         return Assigned("retrieved but not used", "model + prompt", reason)

@@ -117,7 +117,8 @@ def _failed(
         f"{_needed(call)} before {other}; the agent called this first, and then the other {failure(step)}"
     )
     if talk and talk.asked_later(call, made.steps[early], early):
-        return StepFault("expected steps doubtful", f"{reason}. The user had not asked for the other yet.")
+        late = "The user's words name the other only after that."
+        return StepFault("expected steps doubtful", f"{reason}. {late}")
     return StepFault("wrong order", f"{reason}.")
 
 

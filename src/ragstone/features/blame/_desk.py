@@ -26,6 +26,7 @@ CLOSED_BOOK = (
 REFERENCE = "reference"  # the system of a reference that is judged as if it were an answer
 RESULTS = "results"  # `results of …`: the system of what a system's tools brought, judged like its answer
 HELD = "match"  # tells whether that holds the reference, where no model does
+WORD_JUDGES = ("grounding", "context_overlap")  # count the words of an answer that the contexts have
 WORDS = "token_f1"  # tells whether two answers say the same, where no model does
 Key = tuple[str, str]
 """An answer: (question id, system)."""
@@ -202,7 +203,7 @@ class BlameCoordinator:
 
     def _lacking(self, answer: Answer, supported: bool | None) -> str | None:
         """Return the words that no context has; None where another judge than one of words decided."""
-        if supported is None or self.plan.support.name != "grounding":
+        if supported is None or self.plan.support.name not in WORD_JUDGES:
             return None
         return words_outside(answer)
 

@@ -17,7 +17,7 @@ from ragstone.kernel.config import (
     choose,
 )
 from ragstone.kernel.config.python_function import names_function
-from ragstone.kernel.config.systems import RagSystem
+from ragstone.kernel.config.systems import ExtractiveSystem, RagSystem
 from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import ConfigError, DataError, explaining, nearest, plural
@@ -99,6 +99,11 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     stale: dict[str, str] = {}
     unclear: dict[str, str] = {}
+
+    @property
+    def maker(self) -> str | None:
+        """The model that made the answers; None where another application did, or no model."""
+        return None if self.run.of_sheet else _again(self.settings, BlameSection())[0]
 
     @property
     def reads_reference(self) -> bool:
@@ -244,9 +249,10 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
     try:
         decisive = {name: msgspec.convert(tables[name], kind) for name, kind in DECISIVE.items()}
         systems = {
-            name: msgspec.convert(table, RagSystem)
+            name: msgspec.convert(table, RagSystem | ExtractiveSystem)
             for name, table in tables.get("systems", {}).items()
-            if table.get("kind") == "rag"  # of others the manifest keeps no headers, and nothing is needed
+            # Of others the manifest keeps no headers, and nothing is needed.
+            if table.get("kind") in ("rag", "extractive")
         }
     except (KeyError, msgspec.ValidationError) as mistake:
         raise DataError(f"{MANIFEST}: not one of this version of Ragstone ({mistake}). Run again.") from None

@@ -284,8 +284,16 @@ PRICES_SHARED = Sentence[SystemBlame](
     fills=_of_all,
     never_beside=("prices-together",),
 )
+NO_PRICE = Sentence[SystemBlame](
+    code="prices-unknown",
+    text="What changes would bring is unknown: too few answers were asked again, and no lost point of an "
+    "answerable question says both which documents are relevant and what was retrieved.",
+    when="prices were asked for, points are lost, and no change can be measured or bounded",
+    holds=lambda row: row.n_lost > 0 and not row.prices,
+    never_beside=(*NONE, "prices-together", "prices-do-not-add"),
+)
 OUTCOMES = (NONE_COUNTED, NONE_LOST, LOST, LOST_AND_HIDDEN)
 LARGEST = (MOST_DUE, LARGEST_SHARE, CANNOT_TELL)
 PRICED = (PRICE_GAIN, PRICE_LOSS, PRICE_OPEN, PRICE_AT_MOST)
 NOT_ADDING = (PRICES_TOGETHER, PRICES_SHARED)
-SENTENCES = (*OUTCOMES, *LARGEST, RETURNED, *PRICED, *NOT_ADDING)
+SENTENCES = (*OUTCOMES, *LARGEST, RETURNED, *PRICED, *NOT_ADDING, NO_PRICE)

@@ -15,6 +15,7 @@ from ragstone.features.blame._second import telling_verdicts, untelling_note
 from ragstone.features.blame._what_if import ask_again, failed_note, prices
 from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
+from ragstone.kernel.config.systems import ExtractiveSystem
 from ragstone.kernel.document.numbers import number
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.progress import Progress, silent
@@ -28,6 +29,7 @@ from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, split_repeat
 from ragstone.kernel.runs.blamed import BLAME, CAUSES, BlameSummary, digests
 from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame, found_relevant
+from ragstone.kernel.systems.chosen import named_systems
 from ragstone.kernel.tables import write_rows
 from ragstone.kernel.tables.storage import put_bytes
 from ragstone.kernel.version import __version__
@@ -41,9 +43,11 @@ NO_SECOND = (
     "people's labels, in [blame] of ragstone.toml."
 )
 NOT_ASKED = (
-    "No model was asked again, because another application made these answers, so it is unknown what the "
-    "right documents would change, and whether an answer is from memory or invented. To find out, "
+    "No model was asked again, because {why}, so it is unknown what the right documents would change, and "
+    "whether an answer is from memory or invented. To find out, {how} a model as [blame] model."
 )
+QUOTED = "{} made these answers of sentences of the documents, without a model"
+MADE_ELSEWHERE = "another application made these answers"
 
 
 def notes_of_run(plan: BlamePlan) -> list[str]:
@@ -58,8 +62,14 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
     declared = plan.settings.blame.model
     if plan.model is None:
         how = "give sheet and documents to `ragstone run`, and name" if plan.run.of_sheet else "name"
-        notes.append(f"{NOT_ASKED}{how} a model as [blame] model.")
-    elif declared and declared != plan.settings.answer.model:
+        answer = plan.settings.answer
+        quotes = not answer.sheet and isinstance(
+            named_systems(plan.settings).get(answer.system or ""), ExtractiveSystem
+        )
+        notes.append(
+            NOT_ASKED.format(why=QUOTED.format(answer.system) if quotes else MADE_ELSEWHERE, how=how)
+        )
+    elif declared and declared != plan.maker:
         notes.append(
             f"{declared} was asked again, but it did not make the answers of this run, so what it does with "
             "the right documents may differ."

@@ -82,7 +82,13 @@ def blame(
     asking.tell_forecast(lambda: forecast_blame(run, settings))
     summary = lay_blame(run, settings=settings, **asking.limits)
     causes = [row for rows in read_causes(run).values() for row in rows]
-    show_found(summary, lambda: blame_document(summary, causes), json=asking.json, whole=asking.whole)
+    asked = bool(settings.blame.what_if)
+    show_found(
+        summary,
+        lambda: blame_document(summary, causes, what_if=asked),
+        json=asking.json,
+        whole=asking.whole,
+    )
     say(f"Causes: {run / 'causes.jsonl'}")
     say(f"Report: {run / 'report.html'}")
     calls = summary.calls

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from ragstone.features.blame._candidate_sentence_table import BENCHED, CHOSEN, MEANING
 from ragstone.features.blame._sentence_table import (
     LARGEST,
+    NO_PRICE,
     NOT_ADDING,
     OUTCOMES,
     PRICED,
@@ -61,14 +62,19 @@ SHOWN_QUESTIONS = 12  # links behind a cause
 SHOWN_CAUSES = 3  # points of each cause in a terminal, with their evidence
 
 
-def blame_document(summary: BlameSummary, causes: Sequence[Caused] = ()) -> ReportDocument:
-    """Return what a terminal and a notebook show of blame; a page has it within the report of the run."""
+def blame_document(
+    summary: BlameSummary, causes: Sequence[Caused] = (), *, what_if: bool = False
+) -> ReportDocument:
+    """Return what a terminal and a notebook show of blame; a page has it within the report of the run.
+
+    what_if: prices were asked for, so a short screen shows them too where they are bounds alone.
+    """
     return ReportDocument(
         title=summary.name,
         kind="blame",
         about="where the lost points went",
         version=summary.version,
-        blocks=[*blame_blocks(summary, causes), Notes(notes(summary)), *_dots(summary)],
+        blocks=[*blame_blocks(summary, causes, what_if=what_if), Notes(notes(summary)), *_dots(summary)],
         skip=("lost", "shares"),
         made=list(summary.models.items()),
         source=BLAME,
@@ -76,17 +82,24 @@ def blame_document(summary: BlameSummary, causes: Sequence[Caused] = ()) -> Repo
     )
 
 
-def blame_blocks(summary: BlameSummary, causes: Sequence[Caused]) -> list[Block]:
+def blame_blocks(summary: BlameSummary, causes: Sequence[Caused], *, what_if: bool = False) -> list[Block]:
     """Return each system's shares and causes, and the notes. causes: those of the run, or none."""
     return [
         Heading("Where the lost points went", level=3, anchor="lost", where="page"),
         Paragraph(LEAD + LEAD_OF_AGENTS * any(map(_acts, summary.systems)), tone="lead", where="page"),
-        *(block for row in summary.systems for block in _system(row, causes, summary.benched)),
+        *(
+            block
+            for row in summary.systems
+            for block in _system(row, causes, summary.benched, first=what_if or bool(measured_prices(row)))
+        ),
         *([Listing(notes(summary), prose=True, where="page")] if notes(summary) else []),
     ]
 
 
-def _system(row: SystemBlame, causes: Sequence[Caused], benched: Sequence[BenchedChange] = ()) -> list[Block]:
+def _system(
+    row: SystemBlame, causes: Sequence[Caused], benched: Sequence[BenchedChange], *, first: bool
+) -> list[Block]:
+    """Return what is said of a system. first: prices come before the causes."""
     meanings = WHAT | OF_AGENTS if _acts(row) else WHAT
     what = " ".join(
         f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
@@ -109,9 +122,9 @@ def _system(row: SystemBlame, causes: Sequence[Caused], benched: Sequence[Benche
         Paragraph(" ".join(sentences)),
         shares_table(row),
         Paragraph(what, tone="muted", where="page"),
-        *([*_prices(row), *candidates] if measured_prices(row) else []),
+        *([*_prices(row, main=True), *candidates] if first else []),
         *_causes(row, causes),
-        *([] if measured_prices(row) else [*_prices(row), *candidates]),
+        *([] if first else [*_prices(row, main=False), *candidates]),
     ]
 
 
@@ -138,10 +151,14 @@ def shares_table(row: SystemBlame) -> Table:
     return table_of(f"Shares of {row.system}", shares, columns, kind="bars blame")
 
 
-def _prices(row: SystemBlame) -> list[Block]:
-    """Return what changes would bring; what was measured is an answer, and without it bounds are said."""
+def _prices(row: SystemBlame, *, main: bool) -> list[Block]:
+    """Return what changes would bring; what was measured is an answer, and without it bounds are said.
+
+    main: prices were asked for, or measured.
+    """
     if not row.prices:
-        return []
+        unknown = say(row, NO_PRICE) if main else ""
+        return [Paragraph(unknown, part="answer")] if unknown else []
     measured = measured_prices(row)
     bounds = [price for price in row.prices if price.change != "right documents, all read"]
     at_most = {"measured": "", "at most": "at most ", "by causes": "at most "}
@@ -173,7 +190,7 @@ def _prices(row: SystemBlame) -> list[Block]:
     title = f"What changes would bring {row.system}"
     return [
         *(Paragraph(answer, part="answer") for answer in answers),
-        table_of(title, row.prices, columns, caption="What if", part="main" if measured else ""),
+        table_of(title, row.prices, columns, caption="What if", part="main" if main else ""),
         *([Paragraph(below)] if below else []),
     ]
 

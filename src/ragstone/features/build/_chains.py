@@ -91,7 +91,8 @@ def suffices_alone(question: Question, passages: Sequence[SourcePassage]) -> Sou
     """
     asked, answer = _content(question.question), _content("".join(references(question)[:1]))
     held = [set(search_terms(f"{passage.title or ''} {passage.text}")) for passage in passages]
-    words_of = [{word for word in asked | answer if _has(word, terms)} for terms in held]
+    forms = {word: search_terms(word)[-1:] for word in asked | answer}
+    words_of = [{word for word, form in forms.items() if terms.issuperset(form)} for terms in held]
     known = set[str]().union(*words_of)
     pairs = zip(passages, words_of, strict=True)
     return next((one for one, words in pairs if words == known and words & asked and words & answer), None)
@@ -99,11 +100,6 @@ def suffices_alone(question: Question, passages: Sequence[SourcePassage]) -> Sou
 
 def _content(text: str) -> set[str]:
     return {word for word in tokenize(text) if word not in function_words()}
-
-
-def _has(word: str, terms: Container[str]) -> bool:
-    """Return whether a word, or another form of it, is among the terms of a text."""
-    return all(term in terms for term in search_terms(word)[-1:])
 
 
 def are_related(first: SourcePassage, other: SourcePassage) -> bool:

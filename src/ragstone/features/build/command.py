@@ -201,7 +201,7 @@ def refresh(
     if summary.set_aside:
         say(f"Set aside: {summary.files[1]} ({plural(summary.set_aside, 'question')})")
     elif stale_path(output).exists():
-        say(f"{stale_path(output)} is of an earlier refresh and was not touched: no question is stale now.")
+        say(f"{stale_path(output)} was there before and was not touched: no question is stale now.")
     if strict and summary.set_aside:
         raise typer.Exit(UNSCORED)
 

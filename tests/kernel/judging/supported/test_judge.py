@@ -11,6 +11,7 @@ from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, pars
 from ragstone.kernel.judging.supported.judge import SupportedJudge, compared_sentences
 from ragstone.kernel.records import Answer, Context, Judgement
 
+MONTHS = ("March", "April", "June", "July", "August", "October")
 GUIDE = "Farmers in Uganda sow 20 kg of wheat per hectare. The seed is treated before sowing in October."
 
 
@@ -106,7 +107,7 @@ def test_short_answers_are_sentences():
 def test_without_contexts_nothing_is_supported():
     judgement = judged("The seed is treated before sowing.", " ")
     assert judgement.score == 0
-    assert reasons(judgement) == ["nothing was retrieved"]
+    assert reasons(judgement) == ["no context has any text"]
 
 
 def test_words_of_the_contexts_put_together_wrongly_are_said_to_be_apart():
@@ -160,3 +161,15 @@ def test_a_file_with_a_wrong_number_names_the_key(line, said):
 def test_a_negation_is_not_seen():
     """docs/decisions/0099 says so; a judge that sees it may say so there."""
     assert (judged("The seed is not treated before sowing.", GUIDE).score or 0) > 0.9
+
+
+def test_sentences_that_are_doubtful_together_are_said_to_be_so():
+    # Nothing is missing: p = 0.1192 of each, and 0.8808 ** 5 = 0.53, ** 6 = 0.47; the threshold is 0.5.
+    text = 'weights = {}\nalone = {}\nintercept = -2\nin_records = -2\nsource = "own"'
+    head = 'name = "s"\nversion = 1\nkind = "supported"\ninputs = ["answer", "contexts"]\nscale = [0, 1]\n'
+    judge = parse_judge(f"{head}{text}", Path("s.toml"))
+    for n, ending in ((5, "called unsupported"), (6, "but one of all of them may well be")):
+        said = " ".join(f"Farmers sow the wheat in {month}." for month in MONTHS[:n])
+        row = Answer(question_id="q", answer=said, contexts=[Context(text=said)])
+        [judgement] = asyncio.run(judge_answer(judge, row, JudgeContext()))
+        assert (judgement.rationale or "").endswith(ending)

@@ -28,7 +28,7 @@ ALIKE = 0.3
 FEWEST = 4  # words: a shorter sentence of another language is a title or a date
 
 MOST_HEADING = 8  # words
-_CODE = re.compile(r"\s*^(```|~~~)[^\n]*\n(?P<code>.*)^\1\s*$", re.MULTILINE | re.DOTALL)
+FENCES = ("```", "~~~")
 
 Quoted = tuple[str, tuple[Citation, ...]]
 """The text with its marks, and the passages that they are of; an empty text where none answers."""
@@ -57,10 +57,10 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     texts: list[str] = []
     headings: frozenset[str] = frozenset()
     for sentence, passage in sentences:
-        block = _CODE.search(sentence)
-        lines = [re.sub(r"\s+", " ", line).strip() for line in _CODE.sub("", sentence).splitlines()]
+        prose, block = _without_code(sentence)
+        lines = [re.sub(r"\s+", " ", line).strip() for line in prose]
         text = without_contacts("\n".join(filter(None, lines)), lang, [passage.source])
-        code = without_contacts(f"\n{block['code'].rstrip()}", lang, [passage.source]) if block else ""
+        code = without_contacts(f"\n{block}", lang, [passage.source]) if block else ""
         headings, text = _without_heading(text, headings)
         if any(map(str.isalnum, text)) and not speaks_to_model(text + code):
             cited += [passage] if passage not in cited else []
@@ -120,6 +120,20 @@ def _holds_half(wanted: Sequence[str], passage: Passage) -> bool:
     title, text = frozenset(search_terms(passage.title)), passage.text
     spans = sentence_spans(text)
     return any(share_held(wanted, title | set(search_terms(text[start:end]))) >= 0.5 for start, end in spans)
+
+
+def _without_code(sentence: str) -> tuple[list[str], str]:
+    """Return the lines of a sentence outside its first block of code, and the block without its fences.
+
+    The block ends with the last fence of its kind. Not a pattern: one would need quadratic time.
+    """
+    lines = sentence.splitlines()
+    ends = {mark: at for at, line in enumerate(lines) if (mark := line.rstrip()) in FENCES}
+    begin = next((at for at, line in enumerate(lines) if ends.get(line[:3], -1) > at), None)
+    if begin is None:
+        return lines, ""
+    end = ends[lines[begin][:3]]
+    return lines[:begin] + lines[end + 1 :], "\n".join(lines[begin + 1 : end]).rstrip()
 
 
 def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str], str]:

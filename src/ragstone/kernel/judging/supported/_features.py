@@ -27,6 +27,7 @@ of them. fields: fields of a record that it contradicts, at most two.
 
 STEM = 4  # letters that forms of a word share
 SAME_BEGINNING = 5
+MOST_FORMS = 1000  # words of one beginning that are compared; natural texts have some hundred at most
 LEAST_ALIKE = 0.65  # share of pairs of letters, as in `match`
 RARE = 0.6  # weight of a capitalised word that is a name, not "The" or "Monday"
 LARGEST = 16  # digits of a number word that is read as a value
@@ -171,7 +172,7 @@ def _held_form(unit: str, passages: HeldPassages) -> float:
         return 0.0
     pairs = set(map("".join, pairwise(unit)))
     best = 0.0
-    for other in passages.stems.get(unit[:STEM], ()):
+    for other in passages.stems.get(unit[:STEM], [])[:MOST_FORMS]:
         theirs = set(map("".join, pairwise(other)))
         share = 2 * len(pairs & theirs) / (len(pairs) + len(theirs))
         if unit[:SAME_BEGINNING] == other[:SAME_BEGINNING] and len(unit) >= SAME_BEGINNING:

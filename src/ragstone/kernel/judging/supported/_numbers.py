@@ -1,6 +1,7 @@
 """Numbers, times of day and quantities of a text, comparable however they are written."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -98,7 +99,10 @@ def stated_numbers(text: str) -> Iterator[StatedNumber]:
 
 
 class HeldNumbers(NamedTuple):
-    """The numbers of contexts: values, minutes of the day, amounts by dimension, values by dimension."""
+    """The numbers of contexts: values, minutes of the day, amounts by dimension, values by dimension.
+
+    amounts: in ascending order.
+    """
 
     values: frozenset[float]
     minutes: frozenset[int]
@@ -118,10 +122,12 @@ class HeldNumbers(NamedTuple):
         if not number.values:
             return number.text in self.texts
         if number.dimension is not None:
-            amount = number.amount
-            for other in self.amounts.get(number.dimension, ()):
-                if abs(other - amount) <= TOLERANCE * max(abs(other), abs(amount)):
-                    return True
+            # Within 1 % of the larger of two amounts; below 0 degrees the ends change places.
+            low, high = sorted((number.amount * (1 - TOLERANCE), number.amount / (1 - TOLERANCE)))
+            amounts = self.amounts.get(number.dimension, [])
+            at = bisect_left(amounts, low)
+            if at < len(amounts) and amounts[at] <= high:
+                return True
             alike = [self.measured[value] for value in number.values if value in self.measured]
             return any(None in units or number.dimension not in units for units in alike)
         return not self.values.isdisjoint(number.values)
@@ -147,6 +153,6 @@ def held_numbers(texts: Iterator[str] | list[str], spelled: frozenset[float]) ->
         frozenset(measured),
         frozenset(minutes),
         frozenset(unread),
-        amounts,
+        {dimension: sorted(values) for dimension, values in amounts.items()},
         {value: frozenset(units) for value, units in measured.items()},
     )

@@ -32,7 +32,7 @@ DIGITS = 6
 MOST_NAMED = 5  # words of a reason
 COMMON = 0.4  # weight of a word up to which its absence says nothing
 QUESTION = ("?", "？", "؟")
-NO_CONTEXTS = "nothing was retrieved"
+NO_CONTEXTS = "no context has any text"
 NOTHING_CLAIMED = "the answer states nothing that could be checked"
 ALONE = ("numbers", "fields")  # features that are a reason by themselves, however much else is there
 BY_DEGREE = tuple(name for name in FEATURES if name not in ALONE)
@@ -87,7 +87,7 @@ class SupportedJudge(JudgeFields, frozen=True, kw_only=True, tag="supported"):
             score = 0.0
         return Finding(
             score=round(score, DIGITS),
-            rationale=_rationale(verdicts),
+            rationale=_rationale(verdicts, is_supported=score >= self.threshold),
             verdicts=verdicts,
             metadata={OWN_THRESHOLD: self.threshold},
         )
@@ -153,10 +153,11 @@ def lacking(features: SentenceFeatures) -> str:
     return "; ".join(said) or "its rarer words are in the contexts, but not together"
 
 
-def _rationale(verdicts: Sequence[Verdict]) -> str:
+def _rationale(verdicts: Sequence[Verdict], *, is_supported: bool) -> str:
     flagged = [verdict for verdict in verdicts if not verdict.supported]
     if not flagged:
-        return "no sentence is called unsupported"
+        alone = "" if is_supported else " by itself, but one of all of them may well be"
+        return f"no sentence is called unsupported{alone}"
     weakest = min(flagged, key=lambda verdict: verdict.score or 0.0)
     return f"{len(flagged)} of {len(verdicts)} sentences called unsupported; the weakest: {weakest.reason}"
 
