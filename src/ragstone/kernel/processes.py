@@ -9,7 +9,6 @@ import contextlib
 import math
 import os
 import select
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -27,7 +26,6 @@ def answer_messages(answer: Callable[[bytes], bytes]) -> None:
     """Answer the messages of the process that started this one, until there are no more."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the replies
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends this one
     with contextlib.suppress(EOFError, BrokenPipeError):  # it is gone
         _send(replies, _READY)
         while True:
@@ -56,7 +54,9 @@ class HelperProcess:
         # A program that was frozen is its own executable: there is no interpreter to start.
         can_start = bool(sys.executable) and not getattr(sys, "frozen", False)
         if self._process is None and not self._ended and can_start:
-            code = f"import sys; sys.path[:] = {sys.path!r}\n{self._code}"
+            # Ctrl-C reaches all processes, and the first one ends this one, while it imports too.
+            quiet = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+            code = f"{quiet}\nimport sys; sys.path[:] = {sys.path!r}\n{self._code}"
             alone = {**os.environ, **dict.fromkeys(_THREADS, "1")}
             try:
                 self._process = subprocess.Popen(

@@ -358,22 +358,25 @@ def test_names_work_in_python_too_and_a_prompt_means_the_built_in_application(fa
 
 
 def test_several_calls_of_a_callable_at_once_are_as_many_as_declared(root, monkeypatch):
-    (root / "counting_app.py").write_text(
-        "import threading, time\n"
-        "lock, now, most = threading.Lock(), 0, 0\n"
-        "def ask(question):\n"
-        "    global now, most\n"
-        "    with lock:\n"
-        "        now += 1\n"
-        "        most = max(most, now)\n"
-        "    time.sleep(0.05)\n"
-        "    with lock:\n"
-        "        now -= 1\n"
-        "    return str(most)\n"
-    )
     monkeypatch.syspath_prepend(str(root))
     for n in (1, 4):
-        declared = PythonSystem(call="counting_app:ask", max_concurrency=n, version=str(n))
+        (root / f"counting_app{n}.py").write_text(
+            "import threading, time\n"
+            "lock, now, most = threading.Lock(), 0, 0\n"
+            "def ask(question):\n"
+            "    global now, most\n"
+            "    with lock:\n"
+            "        now += 1\n"
+            "        most = max(most, now)\n"
+            "    end = time.monotonic() + 10\n"
+            f"    while most < {n} and time.monotonic() < end:\n"  # a busy machine starts threads late
+            "        time.sleep(0.01)\n"
+            "    time.sleep(0.02)\n"
+            "    with lock:\n"
+            "        now -= 1\n"
+            "    return str(most)\n"
+        )
+        declared = PythonSystem(call=f"counting_app{n}:ask", max_concurrency=n, version=str(n))
         rows = ragstone.answer(QUESTIONS, settings=settings_of(root, mine=declared))
         assert max(int(row.answer) for row in rows) == n
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from ragstone.kernel.document.plots._pen import write
 from ragstone.kernel.document.plots._text import FONT, text_width, wrapped
 
+NO_MORE = 1e-12  # of the values, or of 1, apart: no axis is as short
+
 
 def captions(text: str, middle: float, y: float, width: float) -> tuple[list[str], float]:
     """Return what an axis shows, in lines under it and within the drawing, and where the next line begins."""
@@ -42,7 +44,7 @@ def spread(values: Sequence[float], ends: tuple[float, float] | None) -> tuple[f
     """Return the ends of an axis: those given, and those of every value; never the same."""
     finite = [value for value in (*values, *(ends or ())) if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
-    if low < high:
+    if high - low > NO_MORE * max(abs(low), abs(high), 1.0):
         return low, high
     wide = max(abs(low), 1.0) / 2
     return low - wide, high + wide
