@@ -5,7 +5,7 @@ import pytest
 from tests.support.blamed_rows import CAUSES, SYSTEM, share
 from tests.support.surfaces import shown
 
-from ragstone.features.blame.words import blame_document, outcome, share_range, share_told, worth
+from ragstone.features.blame.words import ASKED_AGAIN, blame_document, outcome, share_range, share_told, worth
 from ragstone.features.report._findings import findings
 from ragstone.features.report.page import write_report
 from ragstone.kernel.errors import DataError
@@ -43,6 +43,18 @@ def test_the_report_tells_shares_causes_and_what_they_rest_on(blamed_run):
     ):
         assert said in page
     assert "<script>alert(1)" not in page
+
+
+def test_a_page_says_how_points_are_assigned_only_as_they_were(blamed_run):
+    asked, not_asked = "what the model answers when given", "no model was asked again"
+    page = write_report(blamed_run).read_text(encoding="utf-8")
+    assert asked not in page
+    assert not_asked in page
+    summary = msgspec.structs.replace(read_blame(blamed_run), models={ASKED_AGAIN: "openai/any"})
+    (blamed_run / "blame.json").write_bytes(msgspec.json.encode(summary))
+    page = write_report(blamed_run).read_text(encoding="utf-8")
+    assert asked in page
+    assert not_asked not in page
 
 
 def test_blame_of_other_rows_is_not_shown(blamed_run):

@@ -13,6 +13,7 @@ from ragstone.features.blame._plan import BlamePlan, plan_blame
 from ragstone.features.blame._points import Points, answerable, points_of, second_by_people, share_out
 from ragstone.features.blame._second import telling_verdicts, untelling_note
 from ragstone.features.blame._what_if import ask_again, failed_note, prices
+from ragstone.features.blame.words import ASKED_AGAIN
 from ragstone.features.report import write_markdown, write_report
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.config.systems import ExtractiveSystem
@@ -430,7 +431,7 @@ def _returned(facts: Sequence[PointFacts]) -> Returned | None:
 def _models(plan: BlamePlan) -> dict[str, str]:
     """Return role -> model, of those that may be asked."""
     roles: Mapping[str, str | None] = {
-        "answers again": plan.model,
+        ASKED_AGAIN: plan.model,
         "judge": plan.leads[0].model,
         "second judge": plan.second_model,
         "priced": plan.reader,

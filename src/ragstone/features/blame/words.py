@@ -54,8 +54,12 @@ OF_AGENTS = {
 }
 LEAD = (
     "A point is a question. It is lost if the judge scores the answer below the middle of its scale. Each "
-    "lost point is assigned to one component, by what the model answers when given the right documents and "
-    "when given none."
+    "lost point is assigned to one component, by {}."
+)
+ASKED_AGAIN = "answers again"  # a role of BlameSummary.models
+BY_ANSWERS = "what the model answers when given the right documents and when given none"
+BY_CONTEXTS = (
+    "whether the contexts have the right document and what the answer makes of them; no model was asked again"
 )
 LEAD_OF_AGENTS = " If an answer has steps, they decide first."
 SHOWN_QUESTIONS = 12  # links behind a cause
@@ -84,9 +88,10 @@ def blame_document(
 
 def blame_blocks(summary: BlameSummary, causes: Sequence[Caused], *, what_if: bool = False) -> list[Block]:
     """Return each system's shares and causes, and the notes. causes: those of the run, or none."""
+    lead = LEAD.format(BY_ANSWERS if ASKED_AGAIN in summary.models else BY_CONTEXTS)
     return [
         Heading("Where the lost points went", level=3, anchor="lost", where="page"),
-        Paragraph(LEAD + LEAD_OF_AGENTS * any(map(_acts, summary.systems)), tone="lead", where="page"),
+        Paragraph(lead + LEAD_OF_AGENTS * any(map(_acts, summary.systems)), tone="lead", where="page"),
         *(
             block
             for row in summary.systems
