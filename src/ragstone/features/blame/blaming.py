@@ -47,7 +47,7 @@ NOT_ASKED = (
     "No model was asked again, because {why}, so it is unknown what the right documents would change, and "
     "whether an answer is from memory or invented. To find out, {how} a model as [blame] model."
 )
-QUOTED = "{} made these answers of sentences of the documents, without a model"
+QUOTED = "{} quotes the documents and asks no model"
 MADE_ELSEWHERE = "another application made these answers"
 
 
@@ -82,8 +82,8 @@ def notes_of_run(plan: BlamePlan) -> list[str]:
     elif not plan.support.needs_model:
         notes.append(
             f"{plan.support.name} decides whether passages support an answer or a reference. It compares "
-            "words, so a paraphrase counts as unsupported. A faithfulness judge that asks a model is more "
-            "accurate."
+            "words, so a paraphrase counts as unsupported. A faithfulness judge that asks a model can see "
+            "through one."
         )
     return notes
 
