@@ -313,7 +313,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     ],
     "kernel.judging.assertion:regex": list,  # the user's own expression
     "kernel.judging.assertion:problem_of": list,  # the same, compiled to see whether it is one
-    "kernel.judging.refusals:_tables": lambda: [
+    "kernel.judging.refusals:_languages": lambda: [
         pattern for words in refusals._languages() for pattern in words if pattern is not None
     ],
     "kernel.llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],

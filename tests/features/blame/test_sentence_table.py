@@ -118,7 +118,7 @@ def test_a_bound_is_not_told_beside_a_price_that_was_measured():
     assert codes_in(priced(price_of("right documents", 0.2, 0.1, 0.3), bound)) & PRICES == {"price-gain"}
 
 
-def test_where_nothing_has_a_price_that_is_said_if_prices_were_asked_for():
+def test_where_nothing_has_a_price_that_is_said_if_prices_were_asked_for(says):
     rows = row_of(100, 10, 5, 5), row_of(50, 0, 0, 0)
     for row, asked, codes in (
         (rows[0], True, {"prices-unknown"}),
@@ -126,8 +126,10 @@ def test_where_nothing_has_a_price_that_is_said_if_prices_were_asked_for():
         (rows[1], True, set()),
     ):
         summary = BlameSummary(name="r", version="1", systems=[row], models={}, made_from={}, notes=[])
-        document = blame_document(summary, what_if=asked)
-        assert codes_in(" ".join(shown(document).split())) & {"prices-unknown"} == codes
+        said = " ".join(shown(blame_document(summary, what_if=asked)).split())
+        assert codes_in(said) & {"prices-unknown"} == codes
+        if codes:
+            says(said[said.index("What changes") : said.index("was retrieved.") + len("was retrieved.")])
 
 
 def three(both: float, n: int = 100) -> list[ChangePrice]:
