@@ -22,7 +22,7 @@ from ragstone.kernel.records import Turn
 from ragstone.kernel.retrieval.declining import UNRELATED
 from ragstone_assistant._domain import Domain, load_domain
 from ragstone_assistant._scope import scope_guard, subjects
-from ragstone_assistant.answering.answering import Answering, answer_from
+from ragstone_assistant.answering.answering import Answering
 from ragstone_assistant.answering.documents import Search, documents_tool, restricted, restrictions
 from ragstone_assistant.answering.prompting import for_audience, load_answering_prompt
 from ragstone_assistant.building import opened_knowledge
@@ -264,10 +264,7 @@ def _answer_from(
             text = phrase("documents_unavailable", spoken)
             emit(TextPiece(text))
             return Said(text=text, kind="unavailable", lang=spoken, error=str(down))
-        if lead := found.lead(spoken):
-            emit(TextPiece(lead))
-        outcome = await answer_from(question, found.passages, spoken, answering, emit, deadline)
-        outcome = found.told(outcome, lead)
+        outcome = await found.answer(question, spoken, answering, emit, deadline)
         asked_tags = dict(filters) | question_tags(spoken, found.passages)
         return msgspec.structs.replace(outcome, tags=asked_tags | outcome.tags)
 

@@ -28,7 +28,6 @@ def tell_feedback(
     strict: bool,
 ) -> None:
     """Write what feedback became; with labels or runs write nothing, and say what these tell of it."""
-
     files: dict[type, Path] = {
         Question: output,
         Answer: answers_beside(output),
@@ -63,7 +62,6 @@ def tell_feedback(
 
 def _write_feedback(sampled: FeedbackSample, files: dict[type, Path], *, force: bool) -> None:
     """Write the rows that there are, and say what to do with them."""
-
     rows: list[Sequence[Any]] = [sampled.questions, sampled.answers, sampled.thumbs, sampled.queue]
     for (kind, file), some in zip(files.items(), rows, strict=True):
         if some:

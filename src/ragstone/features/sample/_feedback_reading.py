@@ -30,6 +30,7 @@ from ragstone.kernel.tables.interchange.values import objects_in
 from ragstone.kernel.tables.names import LOG_NAMES, question_key
 
 SHOWN = 10  # rows that cannot be read
+MOST_COLUMNS = 200  # names of columns that are gathered
 LONGEST = 4000  # characters of a correction, as the assistant takes them: what is longer is a pasted text
 CORRECTIONS = ("correction", "corrected_answer", "metadata.correction", "feedback.correction")
 _OF_PEOPLE = re.compile(r"feedback|thumb|rating|reaction", re.IGNORECASE)
@@ -88,12 +89,21 @@ class _Gathering:
         self.first: dict[str, int] = {}
         self._texts: dict[str, int] = {}  # of the exchange of this id
         self.given: dict[_Person, GivenFeedback] = {}
+        self.seen: dict[str, None] = {}  # names of columns, in the order of the rows
         self._columns, self._scale = columns, scale
         self._feedback = (columns.quality,) if columns.quality else LOG_NAMES.feedback
         self._corrections = (columns.reference,) if columns.reference else CORRECTIONS
         self._asked: Counter[str] = Counter()
 
+    def fail(self, problem: str) -> None:
+        """Count a row that cannot be read."""
+        self.read.malformed += 1
+        if len(self.read.problems) < SHOWN:
+            self.read.problems.append(problem)
+
     def add(self, at: int, raw: Mapping[str, Any]) -> None:
+        if len(self.seen) < MOST_COLUMNS:
+            self.seen.update(dict.fromkeys(map(str, raw)))
         row = {str(name).strip().casefold(): value for name, value in raw.items()} | {**raw}
         if self._label(row):
             return
@@ -217,19 +227,12 @@ def read_feedback(source: Source, columns: Columns, settings: Settings, limit: i
     """
     gathering = _Gathering(columns, settings.monitor.feedback_scale)
     read = gathering.read
-    names: dict[str, None] = {}
     for at, (line, raw) in enumerate(islice(rows_of(source), limit)):
         read.n_rows += 1
         if isinstance(raw, str):
-            read.malformed += 1
-            read.problems += (
-                [f"{f'{line.path}:{line.line}' if line else f'row {at + 1}'}: {raw}"]
-                if len(read.problems) < SHOWN
-                else []
-            )
-            continue
-        names.update(dict.fromkeys(map(str, raw)) if len(names) < 200 else {})
-        gathering.add(at, raw)
+            gathering.fail(f"{f'{line.path}:{line.line}' if line else f'row {at + 1}'}: {raw}")
+        else:
+            gathering.add(at, raw)
     for file in () if source and isinstance(source[0], Mapping) else log_files(source):  # type: ignore[arg-type]
         gathering.verdicts(file)
     if not read.n_rows:
@@ -242,10 +245,14 @@ def read_feedback(source: Source, columns: Columns, settings: Settings, limit: i
             "with the questions and answers too, or their folder."
         )
     if not read.names:
-        raise nothing_asked("Name its column with --question.", list(names)[:40])
+        raise nothing_asked("Name its column with --question.", list(gathering.seen)[:40])
     for column in (columns.quality, columns.reference):
-        if column is not None and column.partition(".")[0] not in names and column not in names:
-            there = ", ".join(list(names)[:40])
+        if (
+            column is not None
+            and column.partition(".")[0] not in gathering.seen
+            and column not in gathering.seen
+        ):
+            there = ", ".join(list(gathering.seen)[:40])
             raise DataError(f"the log has no column {column!r}. Its columns: {there}.")
     return _checked(gathering.placed())
 

@@ -9,7 +9,7 @@ from ragstone.kernel.corpus.tags import Tag
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.errors import harmless
 from ragstone_assistant.answering.answering import Answering, answer_from
-from ragstone_assistant.conversation import Asked, Passage, Said, TextPiece
+from ragstone_assistant.conversation import Asked, Emit, Passage, Said, TextPiece
 from ragstone_assistant.knowledge.entry import KnowledgeDown
 from ragstone_assistant.languages import SPOKEN, language, language_of, phrase
 from ragstone_assistant.tool import Observation, Situation, Tool
@@ -56,13 +56,7 @@ def documents_tool(
                 text=f"{phrase('documents_unavailable', situation.lang)} ({down})", failed=True
             )
         using = msgspec.structs.replace(answering, stream=None) if situation.quoting else answering
-        lead = found.lead(situation.lang)
-        if lead:
-            situation.emit(TextPiece(lead))
-        outcome = await answer_from(
-            question, found.passages, situation.lang, using, situation.emit, situation.deadline
-        )
-        outcome = found.told(outcome, lead)
+        outcome = await found.answer(question, situation.lang, using, situation.emit, situation.deadline)
         return Observation(
             text=outcome.text,
             failed=outcome.kind == "unavailable",
@@ -124,7 +118,23 @@ class FoundPassages(msgspec.Struct, frozen=True):
     dropped: dict[str, str]
     held: dict[str, str]
 
-    def lead(self, lang: str) -> str:
+    async def answer(
+        self, question: str, lang: str, answering: Answering, emit: Emit, deadline: float | None
+    ) -> Said:
+        """Return the answer from these passages (see answer_from); first it says what was dropped.
+
+        What was dropped is noted in its tags.
+        """
+        lead = self._lead(lang)
+        if lead:
+            emit(TextPiece(lead))
+        outcome = await answer_from(question, self.passages, lang, answering, emit, deadline)
+        if not lead:
+            return outcome
+        tags = {**outcome.tags, **({"loosened": ", ".join(self.dropped)} if self.dropped else {})}
+        return msgspec.structs.replace(outcome, text=lead + outcome.text, tags=tags)
+
+    def _lead(self, lang: str) -> str:
         """Return what a reply begins with: that nothing fits all restrictions; empty where something does.
 
         Before an answer it is said without a negation, which judges would read as a refusal.
@@ -134,13 +144,6 @@ class FoundPassages(msgspec.Struct, frozen=True):
             dropped = _listed(self.dropped)
             return phrase("searched_without", lang, filters=filters, dropped=dropped) + "\n\n"
         return "" if self.passages or not self.asked else phrase("no_fit", lang, filters=filters) + "\n\n"
-
-    def told(self, outcome: Said, lead: str) -> Said:
-        """Return a reply that begins with the lead, and notes in its tags what was dropped."""
-        if not lead:
-            return outcome
-        tags = {**outcome.tags, **({"loosened": ", ".join(self.dropped)} if self.dropped else {})}
-        return msgspec.structs.replace(outcome, text=lead + outcome.text, tags=tags)
 
 
 def _listed(values: Mapping[str, str]) -> str:
