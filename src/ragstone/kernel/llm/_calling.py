@@ -1,8 +1,9 @@
 """Calls to one endpoint, of whatever sort: as many at once as it bears, retried, paced, within the budget."""
 
 import asyncio
+import contextlib
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from ragstone.kernel.config import ModelSettings, Price
@@ -31,6 +32,14 @@ class CostedReply(Protocol):
 
 
 AnsweredT = TypeVar("AnsweredT", bound=CostedReply)
+OnFailure = Callable[[CallFailed], None]
+"""Is told of an attempt that shows the endpoint in trouble."""
+
+
+class _Attempt:
+    """One attempt. reply: what it brought back; None while it has not."""
+
+    reply: CostedReply | None = None
 
 
 class Caller:
@@ -63,7 +72,9 @@ class Caller:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
         self._circuit.stop()
 
-    async def call(self, send: Callable[[], Awaitable[AnsweredT]], most: Usage) -> AnsweredT:
+    async def call(
+        self, send: Callable[[], Awaitable[AnsweredT]], most: Usage, on_failure: OnFailure | None = None
+    ) -> AnsweredT:
         """Return what `send` brings back, after as many attempts as it takes; `most`: what it can use.
 
         Raises CallFailed for this call, ModelError when no call can succeed. A BadRequest is for the sender
@@ -74,12 +85,16 @@ class Caller:
         trying = self._circuit.tries_again()
         while True:
             try:
-                answered = await self._attempt(send, most, trying=trying)
+                async with self._attempt(most, trying=trying) as attempt:
+                    answered = await send()
+                    attempt.reply = answered
             except Rephrase:
                 continue
             except CallFailed as failure:
                 if failure.status == "over_budget":
                     raise
+                if on_failure is not None and failure.retryable:
+                    on_failure(failure)
                 self._circuit.attempt_failed(failure)
                 n_failed += 1
                 if not failure.retryable or n_failed >= self._attempts(failure):
@@ -105,23 +120,24 @@ class Caller:
             return retry_policy.timeouts
         return retry_policy.attempts if self._circuit.has_answered else retry_policy.unproven
 
-    async def _attempt(
-        self, send: Callable[[], Awaitable[AnsweredT]], most: Usage, *, trying: bool
-    ) -> AnsweredT:
-        """Return what one attempt brings back. trying: also where the circuit is open, to test it."""
+    @contextlib.asynccontextmanager
+    async def _attempt(self, most: Usage, *, trying: bool) -> AsyncIterator["_Attempt"]:
+        """Make one attempt within the block, when it is its turn; the budget pays for its reply.
+
+        trying: also where the circuit is open, to test it.
+        """
         async with self.slots:
             self._check(trying)
             reservation = await self._budget.reserve(most, self.price)
+            attempt = _Attempt()
             used: Usage | None = UNUSED
-            cost_usd: float | None = None
             try:
                 await self._calls.wait()
                 if self._tokens.limited:
                     await self._tokens.wait((most.input + most.output) / 4)  # likely; never more than `most`
                 self._check(trying)
                 used = None  # once it is sent, nobody knows until the endpoint says
-                answered = await send()
-                used, cost_usd = answered.usage, answered.cost_usd
+                yield attempt
             except CallFailed as failure:
                 if failure.status != "timeout" and not isinstance(failure, BrokenOff):
                     used = UNUSED
@@ -140,9 +156,10 @@ class Caller:
                 self._circuit.open(ModelError(str(failure)))
                 raise
             finally:
-                self._budget.settle(reservation, used, self.price, cost_usd)
+                reply = attempt.reply
+                cost_usd = None if reply is None else reply.cost_usd
+                self._budget.settle(reservation, used if reply is None else reply.usage, self.price, cost_usd)
             self.slots.accepted()
-            return answered
 
     def _check(self, trying: bool) -> None:
         if not trying:

@@ -2,10 +2,9 @@
 
 import asyncio
 import contextlib
-import functools
 import hashlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,7 @@ import msgspec
 
 from ragstone.kernel.config import ModelSettings, Price, Settings, place_of_key
 from ragstone.kernel.errors import ConfigError, ModelError
-from ragstone.kernel.llm._calling import Caller
+from ragstone.kernel.llm._calling import Caller, OnFailure
 from ragstone.kernel.llm._reasoning import (
     Room,
     StreamedCall,
@@ -41,7 +40,7 @@ from ragstone.kernel.llm.providers import Dialect, Provider, decides, is_reasone
 from ragstone.kernel.llm.questionnaire import read_answers
 from ragstone.kernel.llm.response_store import AnyLedger, claimed, superseded_key
 from ragstone.kernel.llm.schema import ReplyError, encoded_schema, parse_reply, without_thought
-from ragstone.kernel.llm.transport import BrokenOff, Endpoint, Rephrase, Where
+from ragstone.kernel.llm.transport import BrokenOff, Endpoint, Where
 
 if TYPE_CHECKING:
     from ragstone.kernel.llm._batch import Batches, Progress
@@ -205,7 +204,11 @@ class Door:
         probabilities_alone = prompt.top_logprobs is not None and prompt.reply is None
         if probabilities_alone and self._no_probabilities:
             raise NoProbabilities(f"{self._name} gives no probabilities of tokens")
-        reply = await self._in_run(functools.partial(self._ask_and_parse, prompt), renew=prompt.renew)
+        async with self._in_run():
+            try:
+                reply = await self._ask_and_parse(prompt, renew=prompt.renew)
+            except _KeptFailure:  # from which the room to think in was learnt
+                reply = await self._ask_and_parse(prompt, renew=True)
         self._no_probabilities |= probabilities_alone and reply.logprobs is None
         return reply
 
@@ -221,7 +224,11 @@ class Door:
             raise ValueError("a stream is of free text: ask for a reply that has a type with `ask`")
         self._check_kind(prompt)
         streamed = StreamedCall(self.endpoint, on_text, self._style)
-        return await self._in_run(functools.partial(self._ask_and_pass_on, prompt, streamed), renew=False)
+        async with self._in_run():
+            try:
+                return await self._ask_and_pass_on(prompt, streamed, renew=False)
+            except _KeptFailure:
+                return await self._ask_and_pass_on(prompt, streamed, renew=True)
 
     def stop(self) -> None:
         """Make no more calls: who needs one is told so (ModelError). Those in flight come home."""
@@ -237,17 +244,12 @@ class Door:
         if prompt.questionnaire is not None and not self.endpoint.decides:
             raise ModelError(f"{self._name} is not a decision model, but is asked typed questions")
 
-    async def _in_run(self, asked: Callable[..., Awaitable[Reply]], *, renew: bool) -> Reply:
-        """Return what is asked: the deadline of the run cuts it off, and a call that is lost is counted.
-
-        It is asked anew where all that the ledger has is of no use. renew: see `_ask_and_parse`.
-        """
+    @contextlib.asynccontextmanager
+    async def _in_run(self) -> AsyncIterator[None]:
+        """Cut what is asked within the block off at the deadline of the run; count a call that is lost."""
         try:
             async with asyncio.timeout_at(self._budget.ends) as scope:
-                try:
-                    return await asked(renew=renew)
-                except _KeptFailure:  # from which the room to think in was learnt
-                    return await asked(renew=True)
+                yield
         except TimeoutError:
             if not scope.expired():
                 raise
@@ -470,60 +472,35 @@ class Door:
                 f"--budget in tokens or usd needs a limit on replies, and those of {self._name} have none. "
                 "Give max_tokens in its table of [systems], or the budget in calls."
             )
-        if self.endpoint.dialect is None or streamed is not None:  # a person waits for what is streamed
-            return await self._send_and_keep(key, prompt, streamed, renew=renew)
+        send = self.endpoint.send if streamed is None else streamed.send
+        # How an endpoint is asked is learnt from its first call, but a person waits for what is streamed.
+        dialect = self.endpoint.dialect if streamed is None else None
         kind = kind_of(prompt)
-        if self._first.knows(kind):
-            completion = await self._send_and_keep(key, self._with_room(prompt), None, renew=renew)
-        else:
-            async with self._first.turn(kind) as failed:
-                # Meanwhile the first call may have taught how much room is needed.
-                wider = self._with_room(prompt)
-                completion = await self._send_and_keep(key, wider, None, renew=renew, failed=failed)
-        if self._memory is not None:
-            self._memory.answered(kind, self.endpoint.dialect, self._room)
-        return completion
-
-    def _with_room(self, prompt: Prompt) -> Prompt:
-        room = self._room.tokens
-        return msgspec.structs.replace(prompt, room=room) if room > prompt.room else prompt
-
-    async def _send_and_keep(
-        self,
-        key: bytes,
-        prompt: Prompt,
-        streamed: StreamedCall | None,
-        *,
-        renew: bool,
-        failed: Callable[[CallFailed], None] | None = None,
-    ) -> Completion:
-        """See `_call_endpoint`. failed: is told of an attempt that shows the endpoint in trouble."""
-        once = self.endpoint.send if streamed is None else streamed.send
-
-        async def send(attempt: Prompt) -> Completion:
-            try:
-                return await once(attempt)
-            except CallFailed as failure:
-                if failed is not None and failure.retryable and not isinstance(failure, Rephrase):
-                    failed(failure)
-                raise
-
-        completion = await self._caller.call(lambda: send(prompt), most_tokens(prompt))
-        self._room.learn(prompt, completion)
-        wider = self._room.wider(prompt, completion)
-        if wider is not None and (streamed is None or streamed.silent):
-            first = completion
-            aside = superseded_key(key, time.time())
-            await self._ledger.put(aside, self.endpoint.identity, first)
-            self._budget.discard(first, self.price)
-            try:
-                completion = await self._caller.call(lambda: send(wider), most_tokens(wider))
-            except CallFailed as failure:  # the first reply was paid for, and is all there is to show
-                raise failure.charged(first.usage, first.text) from failure
-            self._room.learn(wider, completion)
-        await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
-        if renew:
-            self._renewed.add(key)
+        turn: AbstractAsyncContextManager[OnFailure | None] = contextlib.nullcontext()
+        if dialect is not None and not self._first.knows(kind):
+            turn = self._first.turn(kind)
+        async with turn as failed:
+            # Meanwhile the first call may have taught how much room is needed.
+            if dialect is not None:
+                prompt = msgspec.structs.replace(prompt, room=max(prompt.room, self._room.tokens))
+            completion = await self._caller.call(lambda: send(prompt), most_tokens(prompt), failed)
+            self._room.learn(prompt, completion)
+            wider = self._room.wider(prompt, completion)
+            if wider is not None and (streamed is None or streamed.silent):
+                first = completion
+                aside = superseded_key(key, time.time())
+                await self._ledger.put(aside, self.endpoint.identity, first)
+                self._budget.discard(first, self.price)
+                try:
+                    completion = await self._caller.call(lambda: send(wider), most_tokens(wider), failed)
+                except CallFailed as failure:  # the first reply was paid for, and is all there is to show
+                    raise failure.charged(first.usage, first.text) from failure
+                self._room.learn(wider, completion)
+            await self._ledger.put(key, self.endpoint.identity, completion, renewed=renew)
+            if renew:
+                self._renewed.add(key)
+        if dialect is not None and self._memory is not None:
+            self._memory.answered(kind, dialect, self._room)
         return completion
 
 
