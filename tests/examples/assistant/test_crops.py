@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 from tests.support.situations import observe
 
-from farm_tools.crops import MOST_ROWS, crops_tool
+from farm_tools.crops import crops_tool
 from ragstone.kernel.errors import ConfigError, MissingExtra
 from ragstone_assistant.tool import Tool
 from ragstone_assistant.tools.plain_text import MOST
@@ -32,35 +32,25 @@ def table(tmp_path: Path) -> Tool:
 
 
 @pytest.mark.parametrize("name", ["maize", "MAÍZ", "choclo", "मक्का", "Maize ", "maizes"])
-async def test_a_crop_is_found_by_any_of_its_names(table, name):
+async def test_a_crop_is_found_by_any_of_its_names(table, name, says):
     seen = await observe(table, crop=name)
-    assert seen.text == (
-        "Maize: soil loam; root depth max 1.7 m\n"
-        "- region East Africa, Yemen; days 180; note first\n"
-        "- region Spain; days 150; note second\n"
-        "Sources: FAO-56"
-    )
+    says(seen.text)
 
 
 @pytest.mark.parametrize("name", ["wheat", "trigo", "गेहूँ"])
-async def test_a_name_of_several_crops_means_all_of_them(table, name):
+async def test_a_name_of_several_crops_means_all_of_them(table, name, says):
     seen = await observe(table, crop=name, property="root_depth_max_m")
-    assert seen.text == (
-        "Winter wheat: root depth max 1.8 m\nSpring wheat: root depth max 1.5 m\nSources: FAO-29"
-    )
+    says(seen.text)
 
 
-async def test_a_figure_that_the_table_does_not_have_is_said_to_be_missing(table):
+async def test_a_figure_that_the_table_does_not_have_is_said_to_be_missing(table, says):
     seen = await observe(table, crop="winter wheat", property="days")
-    assert seen.text.startswith("Winter wheat: no figure in the table")
+    says(seen.text)
 
 
-async def test_one_figure_is_told_with_what_tells_the_rows_apart(table):
+async def test_one_figure_is_told_with_what_tells_the_rows_apart(table, says):
     seen = await observe(table, crop="maize", property="days")
-    assert seen.text.splitlines()[1:3] == [
-        "- region East Africa, Yemen; days 180",
-        "- region Spain; days 150",
-    ]
+    says(seen.text)
 
 
 async def test_a_cell_may_hold_several_values(table):
@@ -83,23 +73,23 @@ async def test_conditions_on_figures_hold_together_and_unknown_figures_fit_none(
     assert [row.partition(":")[0] for row in seen.text.splitlines()[:-1]] == crops
 
 
-async def test_nothing_that_fits_is_no_failure(table):
+async def test_nothing_that_fits_is_no_failure(table, says):
     seen = await observe(table, ranges=[{"column": "days", "at_least": 999}])
     assert not seen.failed
-    assert seen.text.startswith("No row of the table of crops meets all these conditions.")
+    says(seen.text)
 
 
-async def test_an_unknown_crop_fails_with_the_nearest_name(table):
+async def test_an_unknown_crop_fails_with_the_nearest_name(table, says):
     seen = await observe(table, crop="miaze")
     assert seen.failed
-    assert seen.text == "The table has no crop called 'miaze'. Did you mean Maize?"
-    assert "Do not guess its figures." in (await observe(table, crop="quinoa")).text
+    says(seen.text)
+    says((await observe(table, crop="quinoa")).text)
 
 
-async def test_a_misspelt_value_fails_with_the_nearest_one(table):
+async def test_a_misspelt_value_fails_with_the_nearest_one(table, says):
     seen = await observe(table, region="East Afrika")
     assert seen.failed
-    assert "Did you mean 'East Africa'? It has: East Africa; Spain; Yemen." in seen.text
+    says(seen.text)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +115,7 @@ async def test_text_is_bound_and_never_becomes_sql(table, text):
     assert not (await observe(table, crop="maize")).failed
 
 
-async def test_odd_names_of_columns_and_text_that_would_end_a_turn_do_no_harm(tmp_path):
+async def test_odd_names_of_columns_and_text_that_would_end_a_turn_do_no_harm(tmp_path, says):
     path = tmp_path / "odd.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         head = ["crop", 'soil "type"', "class", "crop coefficient; x"]
@@ -133,26 +123,24 @@ async def test_odd_names_of_columns_and_text_that_would_end_a_turn_do_no_harm(tm
     tool = crops_tool(path)
     assert tool.arguments.__struct_fields__ == ("crop", "property", "soil_type", "class", "ranges")
     seen = await observe(tool, soil_type="x")
-    assert seen.text == 'a< |im_end|>: soil "type" x; class 1.; crop coefficient; x 2'
+    says(seen.text)
 
 
-async def test_few_rows_are_told_and_how_many_more_there_are(tmp_path):
+async def test_few_rows_are_told_and_how_many_more_there_are(tmp_path, says):
     rows = "".join(f"crop{number},{number}\n" for number in range(50))
     (tmp_path / "many.csv").write_text(f"crop,days\n{rows}")
     seen = await observe(crops_tool(tmp_path / "many.csv"))
-    assert seen.text.startswith(f"50 rows fit; these are the first {MOST_ROWS}.")
+    says(seen.text)
     assert "crop19: days 19" in seen.text
     assert "crop20" not in seen.text
 
 
-async def test_parquet_is_read_too_and_nan_is_no_figure(tmp_path):
+async def test_parquet_is_read_too_and_nan_is_no_figure(tmp_path, says):
     columns = {"name": ["Maize", "Rice"], "days": [120.0, float("nan")], "n": [1, 2], "sown": [True, False]}
     pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "crops.parquet")
     tool = crops_tool(tmp_path / "crops.parquet")
-    assert (await observe(tool, crop="rice")).text == "Rice: n 2; sown False"
-    assert (
-        await observe(tool, ranges=[{"column": "days", "at_least": 0}])
-    ).text == "Maize: days 120; n 1; sown True"
+    says((await observe(tool, crop="rice")).text)
+    says((await observe(tool, ranges=[{"column": "days", "at_least": 0}])).text)
 
 
 @pytest.mark.parametrize(

@@ -37,17 +37,13 @@ def numbers_held(seen: Observation) -> bool:
     return all(values & held_values(seen.text) for values in stated_values(seen.told))
 
 
-async def test_the_weather_is_told_with_dates_of_the_language():
+async def test_the_weather_is_told_with_dates_of_the_language(says):
     seen = await weather("sw", place="Dodoma", days=3)
     first = daily_weather(-6.17221, 35.73947, date(2026, 11, 21))
     lines = seen.told.splitlines()
-    assert lines[0] == ("Utabiri wa hali ya hewa wa Dodoma, Tanzania (chanzo: Open-Meteo):")
-    assert lines[1].startswith(
-        f"- Jumamosi, 21 Novemba (leo): {first['temperature_2m_min']:g} hadi "
-        f"{first['temperature_2m_max']:g} °C; mvua {first['precipitation_sum']:g} mm; "
-    )
-    assert lines[2].startswith("- Jumapili, 22 Novemba (kesho): ")
-    assert lines[4].startswith("Jumla katika siku hizi 3: mvua ")
+    says("\n".join([lines[0], *(line.partition(": ")[0] for line in lines[1:])]))
+    assert f"{first['temperature_2m_min']:g} hadi {first['temperature_2m_max']:g} °C" in lines[1]
+    assert f"mvua {first['precipitation_sum']:g} mm; " in lines[1]
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -62,15 +58,15 @@ async def test_of_today_and_tomorrow_no_sum_is_told():
     assert len((await weather("en", place="Nakuru", days=2)).told.splitlines()) == 3
 
 
-async def test_places_are_told_in_the_language():
+async def test_places_are_told_in_the_language(says):
     unknown = await weather("es", place="Atlantis")
     assert unknown.told == say("no_place", "es", name="Atlantis")
     assert (await weather("es", place="Nakuru, Peru")).told == say(
         "no_place_there", "es", name="Nakuru", where="Peru"
     )
     several = (await weather("fr", place="Springfield")).told.splitlines()
-    assert several[0] == "Il y a plusieurs lieux appelés « Springfield » :"
-    assert "- Springfield, Greene, Missouri, United States" in several
+    says(several[0])
+    says(several)
 
 
 async def test_a_place_with_all_that_it_lies_in_is_found():
@@ -98,17 +94,17 @@ async def test_the_figure_that_a_question_names_is_told_alone_with_its_source(la
     assert (await crops(lang, question, crop="maize")).told.startswith(told)
 
 
-async def test_what_tells_rows_apart_is_told_in_the_language():
+async def test_what_tells_rows_apart_is_told_in_the_language(says):
     seen = await crops("fr", "Combien de jours jusqu'à la récolte ?", crop="maize", region="East Africa")
-    assert seen.told.splitlines()[:2] == ["maïs :", "- durée du cycle : 180 jours"]
+    says("\n".join(seen.told.splitlines()[:2]))
     both = (await crops("fr", "Combien de jours ?", crop="maize")).told.splitlines()
-    assert both[1] == "- région : Afrique de l’Est; semis : avril; durée du cycle : 180 jours"
+    says(both[1])
     assert len(both) == 8  # the name, six rows, the source
 
 
-async def test_a_later_turn_asks_for_the_same_figure():
+async def test_a_later_turn_asks_for_the_same_figure(says):
     told = (await crops("en", "How deep do the roots of maize grow?", "And of wheat?", crop="wheat")).told
-    assert "rooting depth: 1 to 1.5 m" in told
+    says(told)
     assert "salinity" not in told
 
 
@@ -118,21 +114,19 @@ async def test_the_water_need_is_told_with_what_the_coefficient_means():
     assert "kina cha mizizi" not in told
 
 
-async def test_what_the_table_lacks_is_told_in_the_language():
-    assert (await crops("es", crop="mazie")).told == (
-        "La tabla de cultivos no tiene ningún cultivo llamado «mazie». ¿Quiso decir: maíz?"
-    )
+async def test_what_the_table_lacks_is_told_in_the_language(says):
+    says((await crops("es", crop="mazie")).told)
     assert (await crops("ar", crop="quinoa")).told == say("no_crop", "ar", name="quinoa")
     missing = await crops("en", "Does sweet corn tolerate salty soil?", crop="sweet corn")
-    assert missing.told.startswith("sweet corn: no figure in the table")
+    says(missing.told)
     nothing = await crops("hi", ranges=[{"column": "growing_period_days", "at_least": 999}])
     assert nothing.told == say("no_rows", "hi")
 
 
-async def test_the_columns_of_another_table_keep_their_names(tmp_path):
+async def test_the_columns_of_another_table_keep_their_names(tmp_path, says):
     (tmp_path / "own.csv").write_text("crop,name_sw,yield_t_ha\nmaize,mahindi,4.5\n", "utf-8")
     seen = await observe(crops_tool(tmp_path / "own.csv"), "sw", crop="maize")
-    assert seen.told == "mahindi:\n- yield: 4.5 t/ha"
+    says(seen.told)
 
 
 async def test_videos_are_told_by_title_and_language_and_linked():

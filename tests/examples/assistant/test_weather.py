@@ -48,11 +48,10 @@ async def test_the_forecast_is_told_day_by_day_with_units(server):
     assert len(lines) == 4
 
 
-async def test_several_places_of_a_name_are_asked_about(server):
+async def test_several_places_of_a_name_are_asked_about(server, says):
     seen = await observed(server, place="Springfield")
     assert not seen.failed
-    assert "Ask the user which one is meant" in seen.text
-    assert "- Springfield, Greene, Missouri, United States" in seen.text
+    says(seen.text)
     assert not any("forecast?" in asked for asked in server.asked)
 
 
@@ -64,17 +63,15 @@ async def test_several_places_of_a_name_are_asked_about(server):
         {"place": "Springfield, Greene", "country": "US"},
     ],
 )
-async def test_the_region_tells_places_of_a_name_apart(server, given):
+async def test_the_region_tells_places_of_a_name_apart(server, given, says):
     seen = await observed(server, **given)
-    assert seen.text.startswith("Weather forecast for Springfield, Greene, Missouri, United States, ")
+    says(seen.text)
 
 
-async def test_a_far_larger_place_is_the_one_that_is_meant_and_the_others_are_mentioned(server):
+async def test_a_far_larger_place_is_the_one_that_is_meant_and_the_others_are_mentioned(server, says):
     # 2,138,551 people against 24,699: 87 times as many, more than 20.
     seen = await observed(server, place="Paris", days=1)
-    assert seen.text.startswith(
-        "Weather forecast for Paris, Île-de-France, France (smaller places of the same name: 1), "
-    )
+    says(seen.text)
 
 
 @pytest.mark.parametrize(("country", "lang"), [("مصر", "ar"), ("Egypt", "ar"), ("egypt", "en"), ("EG", "sw")])
@@ -88,10 +85,10 @@ async def test_accents_and_case_do_not_matter(server):
 
 
 @pytest.mark.parametrize("given", [{"place": "Atlantis"}, {"place": "Nakuru", "country": "Peru"}])
-async def test_an_unknown_place_is_said_to_be_unknown(server, given):
+async def test_an_unknown_place_is_said_to_be_unknown(server, given, says):
     seen = await observed(server, **given)
     assert seen.failed
-    assert f"knows no place called {given['place']!r}" in seen.text
+    says(seen.text)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +123,11 @@ async def test_a_service_that_is_not_there_is_said_to_be_away():
     assert "cannot be reached" in seen.text
 
 
-async def test_the_reason_of_a_refusal_is_told(server, monkeypatch):
+async def test_the_reason_of_a_refusal_is_told(server, monkeypatch, says):
     monkeypatch.delitem(open_meteo.UNITS, "precipitation_sum")
     seen = await observed(server, place="Nakuru")
     assert seen.failed
-    assert "refused (HTTP 400): Data corrupted at path ''." in seen.text
+    says(seen.text)
 
 
 async def test_what_the_service_sends_is_bounded_and_ends_no_turn(server):
@@ -162,11 +159,12 @@ async def test_a_key_in_the_address_is_kept_in_the_request(server):
     assert "apikey=k1&latitude=-0.2833" in server.asked[1]
 
 
-async def test_an_address_that_is_none_is_an_error_of_the_settings(server):
+async def test_an_address_that_is_none_is_an_error_of_the_settings(server, says):
     options = WeatherOptions(**server.options() | {"geocoding_url": "localhost"})
-    with pytest.raises(ConfigError, match=r"^weather geocoding_url: url = 'localhost' is not an address"):
+    with pytest.raises(ConfigError) as error:
         async with weather_tool(options):
             pass
+    says(error.value)
 
 
 @pytest.mark.parametrize(

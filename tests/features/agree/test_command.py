@@ -26,11 +26,11 @@ def judged(project):
     return project
 
 
-def test_page_is_written_beside_what_is_shown(judged):
+def test_page_is_written_beside_what_is_shown(judged, says):
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--page", "card.html")
     assert (ran.code, "Report cards: card.html" in ran.out) == (0, True)
     page = (judged / "card.html").read_text(encoding="utf-8")
-    assert "How far can the judge be trusted?" in page
+    says(sentence_in(page, "How far can"))
     assert "containment: correctness" in page
 
 
@@ -40,27 +40,30 @@ def test_page_goes_with_json_too(judged):
     assert (judged / "card.html").is_file()
 
 
-def test_answers_are_grouped_by_a_column_that_is_asked_for(judged):
+def test_answers_are_grouped_by_a_column_that_is_asked_for(judged, says):
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--by", "crop", "--all")
     assert "by crop" in ran.out
     assert "by crop" not in ragstone("agree", "judgements.jsonl", "labels.jsonl", "--all").out
     wrong = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--by", "soil")
-    assert (wrong.code, "neither labels nor judgements have a field 'soil'" in wrong.err) == (2, True)
+    assert wrong.code == 2
+    says(wrong.err)
 
 
-def test_rows_that_the_judge_was_made_with_are_refused(judged):
+def test_rows_that_the_judge_was_made_with_are_refused(judged, says):
     rows = [json.loads(line) for line in (judged / "judgements.jsonl").read_text().splitlines()]
     for row in rows:
         row["metadata"] = {"tuned": True}
     (judged / "judgements.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl")
-    assert (ran.code, "that judge 'containment' was made with" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
-def test_page_does_not_replace_the_labels(judged):
+def test_page_does_not_replace_the_labels(judged, says):
     before = (judged / "labels.jsonl").read_bytes()
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--page", "labels.jsonl")
-    assert (ran.code, "is an input of this command" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
     assert (judged / "labels.jsonl").read_bytes() == before
 
 
@@ -193,11 +196,11 @@ def write(path, rows):
 COPIES = ("--sheet", "sheet.jsonl", "--parallel", "key")
 
 
-def test_languages_are_compared_without_labels(languages):
+def test_languages_are_compared_without_labels(languages, says):
     ran = ragstone("agree", "judgements.jsonl", *COPIES, "--page", "page.html")
     assert ran.code == 0
-    assert "Is the judge the same in every language as in en?" in ran.out
-    assert "Is the judge the same" in (languages / "page.html").read_text(encoding="utf-8")
+    says(sentence_in(ran.out, "same in every"))
+    says(sentence_in((languages / "page.html").read_text(encoding="utf-8"), "same in every"))
     told = json.loads(ragstone("agree", "judgements.jsonl", *COPIES, "--json").out)
     assert [one["judge"] for one in told] == ["containment", "token_f1"]
     [row] = told[0]["parity"]
@@ -207,11 +210,11 @@ def test_languages_are_compared_without_labels(languages):
     assert turned[0]["parity"][0]["verdict"] == "higher"
 
 
-def test_labels_correct_the_means_of_each_language(languages):
+def test_labels_correct_the_means_of_each_language(languages, says):
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", *COPIES, "--all")
     assert ran.code == 0
-    assert "What people would give, by language" in ran.out
-    assert "Is the judge the same" in ran.out
+    says(sentence_in(ran.out, "would give, by"))
+    says(sentence_in(ran.out, "Is the judge"))
     told = json.loads(ragstone("agree", "judgements.jsonl", "labels.jsonl", *COPIES, "--json").out)
     [mean] = told[0]["corrected_by_language"]
     assert (mean["system"], mean["n_labelled"], mean["n_rows"]) == ("es", 4, 13)
@@ -222,11 +225,11 @@ def test_labels_correct_the_means_of_each_language(languages):
     assert alone[0]["parity"] == []
 
 
-def test_translations_are_compared_without_being_asked(languages):
+def test_translations_are_compared_without_being_asked(languages, says):
     rows = [json.loads(line) for line in (languages / "sheet.jsonl").read_text().splitlines()]
     write(languages / "sheet.jsonl", [{**row, "metadata": {"parallel": row["key"]}} for row in rows])
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--sheet", "sheet.jsonl", "--all")
-    assert "Is the judge the same in every language as in en?" in ran.out
+    says(sentence_in(ran.out, "same in every"))
 
 
 @pytest.mark.parametrize(
@@ -247,7 +250,7 @@ def test_what_is_missing_to_compare_languages_is_said(languages, given, told):
     assert (ran.code, told in ran.err) == (2, True), ran.err
 
 
-def test_a_runs_questions_say_what_they_are_copies_of(languages):
+def test_a_runs_questions_say_what_they_are_copies_of(languages, says):
     run = languages / "runs" / "two"
     run.mkdir(parents=True)
     rows = [json.loads(line) for line in (languages / "sheet.jsonl").read_text().splitlines()]
@@ -266,7 +269,8 @@ def test_a_runs_questions_say_what_they_are_copies_of(languages):
     )
     (run / "judgements.jsonl").write_text((languages / "judgements.jsonl").read_text())
     ran = ragstone("agree", "runs/two")
-    assert (ran.code, "Is the judge the same" in ran.out) == (0, True), ran.err
+    assert ran.code == 0
+    says(sentence_in(ran.out, "Is the judge"))
 
 
 def test_labels_under_two_policies_are_refused_until_one_is_chosen(judged, says):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 
 import ragstone as api
 
@@ -18,11 +19,11 @@ def documents(folder, fake_openai, monkeypatch):
     return folder / "handbook"
 
 
-def test_answer_passages_and_time_are_shown(documents, fake_openai):
+def test_answer_passages_and_time_are_shown(documents, fake_openai, says):
     ran = ragstone("ask", "When is maize sown?", "--documents", documents, "--model", "openai/m")
     assert ran.code == 0
     assert ran.out.index("[1] handbook/maize.txt") > 0
-    assert "after the first rain" in ran.out
+    says(sentence_in(ran.out, "after the first"))
     assert "bm25/strict/m: " in ran.err
     assert "s to answer. Calls: 1 made" in ran.err
     assert fake_openai.n_requests == 1
@@ -41,24 +42,24 @@ def test_a_forecast_asks_nothing(documents, fake_openai):
     assert "about 1 call" in ran.out
 
 
-def test_a_python_function_answers_without_documents(folder):
+def test_a_python_function_answers_without_documents(folder, says):
     (folder / "loud_app.py").write_text("def reply(question):\n    return question.upper()\n")
     ran = ragstone("ask", "When?", "--system", "loud_app:reply")
     assert (ran.code, ran.out.strip()) == (0, "WHEN?")
-    assert "No passages: name the documents" in ran.err
+    says(sentence_in(ran.err, "No passages:"))
 
 
-def test_documents_in_which_nothing_fits_are_not_asked_for_again(documents):
+def test_documents_in_which_nothing_fits_are_not_asked_for_again(documents, says):
     ran = ragstone("ask", "Xyzzy?", "--documents", documents, "--system", "extractive")
-    assert "No passage fits the question." in ran.err
+    says(sentence_in(ran.err, "No passage"))
     assert "name the documents" not in ran.err
 
 
-def test_an_application_that_fails_is_said_and_ends_with_5(folder):
+def test_an_application_that_fails_is_said_and_ends_with_5(folder, says):
     (folder / "broken_app.py").write_text("def reply(question):\n    raise ValueError('no index')\n")
     ran = ragstone("ask", "When?", "--system", "broken_app:reply")
     assert ran.code == 5
-    assert "broken_app:reply gave no answer: " in ran.err
+    says(sentence_in(ran.err, "reply gave"))
     assert "no index" in ran.err
 
 

@@ -3,6 +3,7 @@ import json
 import msgspec
 import pytest
 from tests.features.blame.conftest import MISSED
+from tests.support.golden import sentence_in
 from tests.support.planted_faults import FAULTS, Rates
 from tests.support.planted_run import plant_run
 from tests.support.scripts import always, fail
@@ -79,21 +80,21 @@ def test_the_documents_in_hand_are_those_that_the_question_names(project, run_fo
             assert [one.document_id for one in row.contexts] == questions[row.question_id].document_ids
 
 
-def test_a_forecast_is_an_upper_bound_asks_nobody_and_says_so(project, run_folder, fake_openai):
+def test_a_forecast_is_an_upper_bound_asks_nobody_and_says_so(project, run_folder, fake_openai, says):
     before = {file.name: file.read_bytes() for file in run_folder.iterdir()}
     n_requests = fake_openai.n_requests
     forecast = forecast_blame(run_folder, project)
     assert fake_openai.n_requests == n_requests
     assert {file.name: file.read_bytes() for file in run_folder.iterdir()} == before
-    assert any(said.startswith("This is a maximum") for said in forecast.assumptions)
+    says("\n".join(forecast.assumptions))
     made = ragstone.blame(run_folder, settings=project).calls.made
     assert 0 < made <= forecast.calls
     assert forecast_blame(run_folder, project).calls == 0
 
 
-def test_the_report_shows_the_causes_and_forgets_them_when_the_run_is_another(project, run_folder):
+def test_the_report_shows_the_causes_and_forgets_them_when_the_run_is_another(project, run_folder, says):
     ragstone.blame(run_folder, settings=project)
-    assert "Where the lost points went" in (run_folder / "report.html").read_text(encoding="utf-8")
+    says(sentence_in((run_folder / "report.html").read_text(encoding="utf-8"), "Where the lost"))
     ragstone.run(project)  # the same rows: what was found of them holds
     assert "Where the lost points went" in (run_folder / "report.html").read_text(encoding="utf-8")
     ragstone.run(choose(project, "retrieve", k=1), force=True)
@@ -159,10 +160,7 @@ def test_answers_of_another_application_are_not_asked_again_and_what_is_not_know
     assert system.returned is None
     assert system.causes["not retrieved"] > 5
     assert "answered from memory" not in system.causes
-    assert (
-        "no model was asked again"
-        in next(iter(read_causes(tmp_path / "runs/sheet").values()))[0].because.casefold()
-    )
+    says(next(iter(read_causes(tmp_path / "runs/sheet").values()))[0].because)
 
 
 def test_answers_that_quote_documents_are_not_those_of_another_application(project, tmp_path, says):
@@ -179,7 +177,7 @@ def test_answers_that_quote_documents_are_not_those_of_another_application(proje
         says(note)
     settings = choose(project, "blame", model="openai/fake")
     notes = ragstone.blame(tmp_path / "runs/planted", settings=settings).notes
-    assert any(note.startswith("openai/fake was asked again, but it did not make") for note in notes)
+    says("\n".join(notes))
 
 
 def test_contexts_of_another_application_that_name_no_document_are_found_by_their_text(project, tmp_path):
@@ -377,7 +375,7 @@ def test_without_a_second_opinion_the_judges_report_card_is_told(tmp_path, fake_
     says("\n".join(notes))
 
 
-def test_points_that_the_judge_gives_to_refusals_are_told(tmp_path, fake_openai):
+def test_points_that_the_judge_gives_to_refusals_are_told(tmp_path, fake_openai, says):
     lenient = Rates(missed=1.0, gives_up=1.0, lenient=1.0, harsh=0.0, unanswerable=0.0, ignores=0.0)
     settings = plant_run(tmp_path, fake_openai, lenient, seed=1, n=8)
     ragstone.run(settings)
@@ -385,4 +383,4 @@ def test_points_that_the_judge_gives_to_refusals_are_told(tmp_path, fake_openai)
     answers = read_rows(tmp_path / "runs/planted/answers.jsonl", ragstone.Answer)
     n = sum(row.answer.startswith("The documents do not") for row in answers)
     assert n > 1
-    assert any(f"gives {n} points to answers that refuse" in note for note in system.notes)
+    says("\n".join(system.notes))

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 
 RUN = "runs/planted"
 
@@ -28,11 +29,11 @@ def test_components_causes_and_their_evidence_are_printed(folder):
     assert f"Report: {RUN}/report.html" in ran.err
 
 
-def test_a_forecast_alone_asks_nobody(folder, fake_openai):
+def test_a_forecast_alone_asks_nobody(folder, fake_openai, says):
     n_requests = fake_openai.n_requests
     ran = ragstone("blame", RUN, "--forecast")
     assert (ran.code, fake_openai.n_requests) == (0, n_requests)
-    assert "This is a maximum" in ran.out
+    says(sentence_in(ran.out, "This is a"))
     assert not (folder / RUN / "blame.json").exists()
 
 
@@ -84,11 +85,10 @@ def test_the_budget_ends_it_with_4_and_rows_without_a_score_with_5_if_that_is_as
     assert ragstone("blame", RUN, "--strict").code == 5
 
 
-def test_a_deadline_and_offline_are_heard(folder):
+def test_a_deadline_and_offline_are_heard(folder, says):
     ran = ragstone("blame", RUN, "--offline")
     said = " ".join(ran.out.split())
-    assert "could not be asked again" in said
-    assert "The second opinion has no verdict" in said
+    says(said)
     assert ragstone("blame", RUN, "--offline", "--strict").code == 5
     assert ragstone("blame", RUN, "--deadline", "soon").code == 2
     assert ragstone("blame", RUN, "--deadline", "10m", "--yes").code == 0
@@ -96,6 +96,6 @@ def test_a_deadline_and_offline_are_heard(folder):
 
 
 @pytest.mark.parametrize("given", ["nowhere", "."])
-def test_a_folder_that_is_no_run_is_told(folder, given):
+def test_a_folder_that_is_no_run_is_told(folder, given, says):
     ran = ragstone("blame", given)
-    assert (ran.code, "summary.json" in ran.err or "no such run folder" in ran.err) == (2, True)
+    says(ran.err)

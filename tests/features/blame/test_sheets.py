@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 from tests.support.command import ragstone as command
+from tests.support.golden import sentence_in
 from tests.support.scripts import always, fit_schema
 
 import ragstone
@@ -59,19 +60,19 @@ def counts(system):
     return {share.component: share.n for share in system.shares if share.share}
 
 
-def test_whole_conversations_are_blamed_by_what_their_rows_say(judged):
+def test_whole_conversations_are_blamed_by_what_their_rows_say(judged, says):
     folder = judged(CHATS, "containment")
     out = " ".join(command("blame", "runs/sheet", "--all").out.split())
-    assert "3 of 4 points lost." in out
-    assert "Document maize was not among the contexts" in out
-    assert "The run holds no documents, so no reference is doubted." in out
+    says(sentence_in(out, "points lost."))
+    says(sentence_in(out, "Document maize"))
+    says(sentence_in(out, "The run holds"))
     assert causes(folder) == {
         "missed": "not retrieved",
         "silent": "refused though answerable",
         "unnamed": "cannot tell",
     }
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Where the lost points went" in page
+    says(sentence_in(page, "Where the lost"))
     assert "refused though answerable" in page
 
 
@@ -109,11 +110,11 @@ def test_replies_of_a_conversation_are_one_piece_of_evidence(judged):
 @pytest.mark.parametrize(
     "row", [{"document_ids": "d1"}, {"contexts": ["Sow in May."]}, {"contexts": [{"text": "May"}]}]
 )
-def test_a_plain_sheet_that_does_not_name_documents_has_no_share_of_the_retriever(judged, row):
+def test_a_plain_sheet_that_does_not_name_documents_has_no_share_of_the_retriever(judged, row, says):
     folder = judged([{"id": "a", "answer": "In May.", "reference": "in March", **row}], "containment")
     [system] = ragstone.blame(folder).systems
     assert [share.component for share in system.shares] == ["model + prompt", "judge", "cannot tell"]
-    assert [note for note in system.notes if "the retriever's share is not measured" in note]
+    says("\n".join(system.notes))
 
 
 @pytest.mark.parametrize("column", ["document_ids", "Gold Document IDs", "relevant_documents"])
@@ -220,16 +221,15 @@ def test_a_function_that_takes_all_references_reads_the_reference(judged, tmp_pa
     assert causes(folder) == {"q": "right result ignored"}
 
 
-def test_a_judge_of_ones_own_is_looked_for_in_the_settings(judged, tmp_path):
+def test_a_judge_of_ones_own_is_looked_for_in_the_settings(judged, tmp_path, says):
     own = ragstone.load_judge("containment")
     lines = "".join(f"{name} = {json.dumps(getattr(own, name))}\n" for name in ("inputs", "scale", "measure"))
     head = 'name = "mine"\nversion = 1\nkind = "lexical"\nmetric = "correctness"\nsource = "own"\n'
     (tmp_path / "mine.toml").write_text(head + lines)
     folder = judged(CHATS, "mine.toml")
-    with pytest.raises(
-        ConfigError, match=r"mine, the judge of this run .* Name its file in judges of \[judge\]"
-    ):
+    with pytest.raises(ConfigError) as error:
         ragstone.blame(folder)
+    says(error.value)
     (tmp_path / "ragstone.toml").write_text('[judge]\njudges = ["mine.toml"]\n')
     assert ragstone.blame(folder).systems[0].n_lost == 3
 

@@ -7,6 +7,7 @@ import pytest
 from tests.features.blame.test_causes import REFUSED, RIGHT, WRONG, because, cause
 from tests.kernel.dataset.test_stale import MILL, OTHER, asked
 from tests.support.blamed_rows import SYSTEM
+from tests.support.golden import sentence_in
 
 import ragstone
 from ragstone.features.blame._causes import PointFacts, find_cause
@@ -92,10 +93,7 @@ def test_blame_names_what_is_stale_charges_the_retriever_with_the_rest_and_the_r
         "bread": ("not retrieved", "retriever"),
         "wheel": ("not retrieved", "retriever"),  # found again in the document that is there
     }
-    assert causes["year"].because == (
-        "Document mill now says “The mill on the river was built in 1850 by Jonas Weber”; the evidence was "
-        "“The mill on the river was built in 1843 by Jonas Weber”."
-    )
+    says(causes["year"].because)
     assert summary.stale == {"year": "answer changed"}
     assert summary.blame[0].missed_wrong == 2
     says([note for note in summary.notes if "stale" in note])
@@ -110,7 +108,7 @@ def test_blame_names_what_is_stale_charges_the_retriever_with_the_rest_and_the_r
         "references mended": (1, 3),
     }
     shown = (tmp_path / "runs" / "r" / "report.html").read_text()
-    assert "1 of the 3 lost points is on stale questions" in " ".join(shown.split())
+    says(sentence_in(" ".join(shown.split()), "stale questions"))
 
 
 def test_in_the_documents_of_the_set_nothing_is_stale_and_no_word_is_said_of_it(tmp_path):

@@ -33,31 +33,21 @@ def test_calls_as_expected_are_no_departure_whatever_else_was_called():
     assert departure(weather("Cusco"), expected=["weather"]) is None
 
 
-def test_an_expected_tool_that_was_not_called_is_a_wrong_tool():
-    assert departure(Step(tool="crops"), expected=[RAIN]) == (
-        "wrong tool",
-        'The expected steps include weather({"place":"Nakuru"}); the agent called crops({}) instead.',
-    )
-    assert departure(expected=[RAIN])[1].endswith("the agent did not call it.")
+def test_an_expected_tool_that_was_not_called_is_a_wrong_tool(says):
+    says(departure(Step(tool="crops"), expected=[RAIN]))
+    says(departure(expected=[RAIN])[1])
     # What was expected and called is not what was called instead.
-    assert departure(weather(), expected=[RAIN, ROOTS])[1].endswith("the agent did not call it.")
+    says(departure(weather(), expected=[RAIN, ROOTS])[1])
 
 
-def test_the_expected_tool_with_other_arguments_is_wrong_arguments():
-    assert departure(weather("Nairobi"), expected=[RAIN]) == (
-        "wrong arguments",
-        'The expected steps include weather({"place":"Nakuru"}); '
-        'the agent called weather({"place":"Nairobi"}).',
-    )
+def test_the_expected_tool_with_other_arguments_is_wrong_arguments(says):
+    says(departure(weather("Nairobi"), expected=[RAIN]))
     # A failure that wrong arguments have brought about is theirs.
     assert departure(weather("", error="no such place"), expected=[RAIN])[0] == "wrong arguments"
 
 
-def test_an_expected_call_that_failed_is_the_tools_unless_it_was_repeated_with_success():
-    assert departure(weather(error="timeout."), expected=[RAIN]) == (
-        "tool failed",
-        'The expected steps include weather({"place":"Nakuru"}); it was called, but failed: timeout.',
-    )
+def test_an_expected_call_that_failed_is_the_tools_unless_it_was_repeated_with_success(says):
+    says(departure(weather(error="timeout."), expected=[RAIN]))
     assert departure(weather(error="timeout"), weather(result="dry"), expected=[RAIN]) is None
     # A later call with other arguments does not make it good.
     found = departure(weather(error="timeout"), weather("Cusco", result="dry"), expected=[RAIN])
@@ -120,10 +110,10 @@ def test_without_expected_calls_a_failure_counts_that_no_later_call_of_the_tool_
         ("", "tool failed"),
     ],
 )
-def test_an_error_that_says_that_the_call_was_wrong_is_not_the_tools(error, cause):
+def test_an_error_that_says_that_the_call_was_wrong_is_not_the_tools(error, cause, says):
     found = told(weather(error=error)).failed
     assert found.cause == cause
-    assert ("the call itself was wrong" in found.because) is (cause == "wrong arguments")
+    says(found.because)
 
 
 def test_an_answer_without_steps_tells_nothing_and_a_conversation_without_calls_does():

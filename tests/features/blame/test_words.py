@@ -89,11 +89,9 @@ def test_points_that_only_the_second_opinion_takes_are_told_apart(says):
     says(outcome(hidden))
 
 
-def test_shares_are_in_percent_with_their_denominator():
-    assert (share_told(share("retriever", 9)), share_range(share("retriever", 9))) == (
-        "18 %",
-        "8.0 to 28 % of 50",
-    )
+def test_shares_are_in_percent_with_their_denominator(says):
+    assert share_told(share("retriever", 9)) == "18 %"
+    says(share_range(share("retriever", 9)))
     assert (share_told(share("judge", 0, of=0)), share_range(share("judge", 0, of=0))) == (
         "not measured",
         "no second opinion",
@@ -109,13 +107,11 @@ def test_the_terminal_shows_some_points_of_each_cause(blamed_run, says):
     assert "points)" not in said
 
 
-def test_the_first_screen_names_the_component_with_the_most_lost_points(summary):
+def test_the_first_screen_names_the_component_with_the_most_lost_points(summary, says):
     blamed = BlameSummary(name="run", version="0", systems=[SYSTEM], models={}, made_from={}, notes=[])
     found = findings(summary, blamed)[1]
     # 9 of the 12 lost points are the retriever's. The interval is of its share of all 50, which is 18 %.
-    assert [(figure.label, figure.value, figure.interval) for figure in found.figures] == [
-        ("of the lost points: retriever", "9 of 12", "18 % of 50 points (95 % interval 8.0 to 28 %)")
-    ]
+    says("\n".join(f"{figure.label} | {figure.value} | {figure.interval}" for figure in found.figures))
     assert found.sentences == [outcome(SYSTEM), worth(SYSTEM)]
 
 
