@@ -4,20 +4,13 @@ Every run of pytest loads this file where Ragstone is installed, so what it need
 test asks for it, and annotations are texts: an older pytest lacks some of the names.
 """
 
-import functools
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from ragstone.features.check.checking import CheckedApplication
-    from ragstone.features.compare.values import MetricComparison
-    from ragstone.kernel.judging import MetricSummary
-    from ragstone.kernel.records import Judgement, Question
-    from ragstone.kernel.stages.judge import AnyJudge
 
     Check = Callable[[str | Callable[..., object]], CheckedApplication]
 
@@ -25,35 +18,7 @@ MARK = (
     "ragstone(questions, thresholds, judges, model, max_unscored, baseline, margin, labels, repeats, "
     "passes): what the fixture `ragstone_check` asks an application, and how good its answers have to be."
 )
-WORST = 3  # questions that a failure shows
-SHOWN = 200  # characters of a text
-FINE = ("scored", "not_applicable")
 KEY = "ragstone"
-
-
-class Wanted(NamedTuple):
-    """What a mark asks for.
-
-    questions: a file, relative to pytest's root folder, or rows. thresholds: judge or metric -> least mean,
-    on the judge's scale. judges: those asked, the names in `thresholds` if empty. model: that they ask.
-    max_unscored: share of the judgements of each judge that may have failed. baseline: a run that the answers
-    must not be worse than; margin: by how much they may be, as a share of the scale. labels: a file
-    of people's labels of answers of both, by which the judges' differences are corrected; else that of
-    `[gate]` in ragstone.toml. repeats: answers to each question, as many as `passes` and the rows ask for if
-    absent. passes: how many of them have to hold what a row expects, such as "2 of 3", for rows that do not
-    say so themselves.
-    """
-
-    questions: "str | Path | Sequence[Question]"
-    thresholds: Mapping[str, float] = {}
-    judges: "Iterable[AnyJudge]" = ()
-    model: str | None = None
-    max_unscored: float = 0.0
-    baseline: str | Path | None = None
-    margin: float | None = None
-    repeats: int | None = None
-    passes: str | None = None
-    labels: str | Path | None = None
 
 
 def pytest_configure(config: "pytest.Config") -> None:
@@ -106,21 +71,22 @@ def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
     mark = request.node.get_closest_marker(KEY)
     if mark is None:
         pytest.fail(f"mark this test with @pytest.mark.{KEY}(questions=..., thresholds=...).", pytrace=False)
+    from ragstone.features.check.marked import MarkArguments, check_marked
+    from ragstone.kernel.errors import RagstoneError
+
     try:
-        wanted = Wanted(*mark.args, **mark.kwargs)
+        wanted = MarkArguments(*mark.args, **mark.kwargs)
     except TypeError as mistake:
-        message = str(mistake).removeprefix("Wanted.__new__() ")
-        raise _failure(f"@pytest.mark.{KEY}: {message}. It takes {', '.join(Wanted._fields)}.") from None
+        message = str(mistake).removeprefix("MarkArguments.__new__() ")
+        raise _failure(
+            f"@pytest.mark.{KEY}: {message}. It takes {', '.join(MarkArguments._fields)}."
+        ) from None
     root = request.config.rootpath
 
     def check(system: "str | Callable[..., object]") -> "CheckedApplication":
-        from ragstone.kernel.errors import RagstoneError
-
         __tracebackhide__ = True
         try:
-            _check_mark(wanted)
-            checked = _asked(system, wanted, root)
-            problems, lines = _problems(checked, wanted, root)
+            checked, problems, lines = check_marked(system, wanted, root)
         except RagstoneError as mistake:
             raise _failure(f"ragstone: {mistake}") from None
         request.node.user_properties += [(KEY, line) for line in lines]
@@ -133,214 +99,3 @@ def ragstone_check(request: "pytest.FixtureRequest") -> "Check":
 
 def _failure(message: str) -> BaseException:
     return pytest.fail.Exception(message, pytrace=False)
-
-
-def _check_mark(wanted: Wanted) -> None:
-    """Raise ConfigError for values that no test could mean."""
-    from ragstone.kernel.errors import ConfigError
-
-    mistakes = {
-        "thresholds are a mapping, such as {'containment': 0.8}": not isinstance(wanted.thresholds, Mapping),
-        "judges are a list, such as ['containment']": isinstance(wanted.judges, str),
-        "max_unscored is a share between 0 and 1": not 0 <= wanted.max_unscored <= 1,
-        "margin is of a comparison: name the run as baseline": wanted.margin is not None
-        and wanted.baseline is None,
-        "labels are of a comparison: name the run as baseline": wanted.labels is not None
-        and wanted.baseline is None,
-    }
-    for text, is_so in mistakes.items():
-        if is_so:
-            raise ConfigError(f"@pytest.mark.{KEY}: {text}.")
-    for name, threshold in wanted.thresholds.items():
-        if not (isinstance(threshold, int | float) and math.isfinite(threshold)):
-            raise ConfigError(
-                f"@pytest.mark.{KEY}: the threshold of {name} is {threshold!r}, which is not a number."
-            )
-
-
-def _asked(system: "str | Callable[..., object]", wanted: Wanted, root: Path) -> "CheckedApplication":
-    """Return the answers and what the judges say of them. Raises RagstoneError."""
-    from ragstone.features.check.checking import check_application
-    from ragstone.kernel.config import Settings, load_settings
-    from ragstone.kernel.errors import ConfigError, DataError
-
-    judges = list(wanted.judges) or list(wanted.thresholds)
-    if not judges and wanted.baseline is None:
-        raise ConfigError(f"@pytest.mark.{KEY} names no judge: give thresholds={{'containment': 0.8}}.")
-    questions = _questions(wanted, root)
-    if not questions:
-        raise DataError(f"{wanted.questions}: it contains no question, so nothing is tested.")
-    name = None
-    if callable(system):
-        name = getattr(system, "__qualname__", type(system).__qualname__)
-        # The ledger knows a function by its file; a test is of all that the function calls, so it asks anew.
-        system = functools.update_wrapper(functools.partial(system), system)
-    file = root / "ragstone.toml"
-    settings = load_settings(file) if file.is_file() else Settings(root=str(root))
-    return check_application(
-        questions,
-        judges,
-        settings,
-        system=system,
-        model=wanted.model,
-        name=name,
-        repeats=wanted.repeats,
-        passes=wanted.passes,
-    )
-
-
-def _questions(wanted: Wanted, root: Path) -> "list[Question]":
-    from ragstone.kernel.records import Question
-    from ragstone.kernel.tables import parse_rows, read_rows
-
-    if isinstance(wanted.questions, str | Path):
-        return list(read_rows(root / wanted.questions, Question))
-    return parse_rows(wanted.questions, Question)
-
-
-def _problems(checked: "CheckedApplication", wanted: Wanted, root: Path) -> tuple[list[str], list[str]]:
-    """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
-    from ragstone.features.compare.words import gate_told, metric_told, outcome
-    from ragstone.kernel.document.numbers import with_level
-    from ragstone.kernel.runs.wording import denominator, mean_text, statuses
-
-    problems, lines = [], []
-    of_metric = _thresholds(checked, wanted.thresholds)
-    for metric in checked.metrics:
-        threshold = of_metric.get((metric.judge, metric.metric))
-        mean = mean_text(metric, "no score") if metric.estimate is None else f"{metric.estimate.value:.3g}"
-        needed = "" if threshold is None else f", threshold {threshold:g}"
-        others = statuses(metric.statuses)
-        counted = denominator(metric) + (f" ({others})" if others else "")
-        line = f"{_name(metric)} {mean}{needed}; {with_level(metric.estimate) or 'no interval'}; {counted}"
-        lines.append(line)
-        reasons = [*_below(metric, threshold), *_unscored(metric, wanted.max_unscored)]
-        if reasons:
-            problems.append(
-                "\n".join([line, *(f"  {reason}" for reason in reasons), *_worst(metric, checked)])
-            )
-    if wanted.baseline is not None:
-        from ragstone.features.check.checking import check_against
-
-        labels = root / wanted.labels if wanted.labels else _gate_labels(root)
-        comparison = check_against(checked, root / wanted.baseline, margin=wanted.margin, labels=labels)
-        lines.append(f"against {wanted.baseline}: {outcome(comparison)}")
-        if comparison.gate.outcome == "failed" or (
-            wanted.margin and comparison.gate.outcome == "cannot tell"
-        ):
-            text = "\n".join(f"  {_name(row)}: {metric_told(row)}" for row in comparison.metrics)
-            problems.append(f"Against {wanted.baseline}. {gate_told(comparison.gate)}\n{text}")
-    return problems, lines
-
-
-def _gate_labels(root: Path) -> Path | None:
-    """Return the labels that `[gate]` of the project names."""
-    from ragstone.kernel.config import load_settings
-
-    file = root / "ragstone.toml"
-    settings = load_settings(file) if file.is_file() else None
-    return settings.path(settings.gate.labels) if settings and settings.gate.labels else None
-
-
-def _thresholds(checked: "CheckedApplication", wanted: Mapping[str, float]) -> dict[tuple[str, str], float]:
-    """Return the threshold of each judge and metric. Raises ConfigError for a name that is neither."""
-    from ragstone.kernel.errors import ConfigError, nearest
-    from ragstone.kernel.judging.thresholds import is_of_another_scale, off_scale
-
-    known = {name for metric in checked.metrics for name in (metric.judge, metric.metric)}
-    thresholds: dict[tuple[str, str], float] = {}
-    for name, threshold in wanted.items():
-        if name not in known:
-            raise ConfigError(f"thresholds: nothing was judged by {name!r}. {nearest(name, known)}")
-        pairs = [(metric.judge, metric.metric) for metric in checked.metrics]
-        named = [pair for pair in pairs if name in pair]
-        for metric in checked.metrics:
-            if name in (metric.judge, metric.metric) and is_of_another_scale(
-                threshold, metric.scale or (0, 1)
-            ):
-                raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale or (0, 1))}")
-            if metric.labels and name in (metric.judge, metric.metric):
-                raise ConfigError(
-                    f"thresholds: {name} gives labels ({', '.join(metric.labels)}), whose numbers have no "
-                    "mean. Leave its threshold out, or give the labels scores from 0 to 1 in its file."
-                )
-        # A judge of several criteria is meant as a whole where its own name is one of its metrics.
-        thresholds |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
-    return thresholds
-
-
-def _name(metric: "MetricSummary | MetricComparison") -> str:
-    return metric.judge if metric.judge == metric.metric else f"{metric.judge} ({metric.metric})"
-
-
-def _below(metric: "MetricSummary", threshold: float | None) -> list[str]:
-    """Return why a mean falls short of its threshold, and whether that may be chance."""
-    if threshold is None:
-        return []
-    if metric.estimate is None:
-        return ["No answer was scored, so the threshold is not reached."]
-    if metric.estimate.value >= threshold:
-        return []
-    high = metric.estimate.high
-    if high is None:
-        return [f"Below {threshold:g}; so few questions cannot tell whether by chance."]
-    if high < threshold:
-        return [f"Surely below {threshold:g}."]
-    return [f"Below {threshold:g}, but chance can explain that: more questions would tell."]
-
-
-def _unscored(metric: "MetricSummary", most: float) -> list[str]:
-    """Return that too many judgements failed; those that are not applicable have not."""
-    failed = {status: n for status, n in metric.statuses.items() if status not in FINE}
-    n = sum(failed.values())
-    if n <= most * metric.n_rows:
-        return []
-    return [f"{n} of {metric.n_rows} could not be scored; max_unscored allows {most:.0%}."]
-
-
-def _worst(metric: "MetricSummary", checked: "CheckedApplication") -> list[str]:
-    """Return the questions with the least scores, those without one first, with the reason.
-
-    Of repeated answers the worst one stands for its question.
-    """
-    from ragstone.kernel.judging.repeated import question_score
-
-    by_question: dict[str, list[Judgement]] = {}
-    for row in checked.judgements:
-        if (row.judge, row.metric) == (metric.judge, metric.metric) and row.status != "not_applicable":
-            by_question.setdefault(row.question_id, []).append(row)
-
-    def least(score: float | None) -> float:
-        return float("-inf") if score is None else score
-
-    worst = sorted(by_question.values(), key=lambda rows: least(question_score(rows)))[:WORST]
-    return [
-        line for rows in worst for line in _told(min(rows, key=lambda row: least(row.score)), rows, checked)
-    ]
-
-
-def _told(row: "Judgement", rows: "Sequence[Judgement]", checked: "CheckedApplication") -> list[str]:
-    """Return a judgement of an answer in lines. rows: of all answers to its question."""
-    from ragstone.kernel.document.numbers import one_line
-    from ragstone.kernel.judging.repeated import k_of_n_of
-    from ragstone.kernel.records import references, split_repeat
-
-    question = next(question for question in checked.questions if question.id == row.question_id)
-    answer = next(
-        answer
-        for answer in checked.answers
-        if (answer.question_id, answer.system) == (row.question_id, row.system)
-    )
-    score = row.status if row.score is None else f"{row.score:g}"
-    if len(rows) > 1:
-        scores = ", ".join(each.status if each.score is None else f"{each.score:g}" for each in rows)
-        needed = next((k_of_n for each in rows if (k_of_n := k_of_n_of(each))), None)
-        wanted = f", {needed[0]} of {needed[1]} must pass" if needed else ""
-        score = f"{scores}{wanted}; answer {split_repeat(row.system)[1]}"
-    parts = {
-        "answer": answer.answer or answer.error,
-        "reference": " / ".join(references(question)),
-        "reason": row.rationale or (row.error if row.error != answer.error else None),
-    }
-    lines = [f"    {name}: {one_line(text, SHOWN)}" for name, text in parts.items() if text]
-    return [f"  {row.question_id} ({score}): {one_line(question.question, SHOWN)}", *lines]

@@ -17,7 +17,6 @@ SHOWN = [
     *(ROOT / "src/ragstone/features").rglob("*.py"),
     *(ROOT / "src/ragstone/cli").rglob("*.py"),
     ROOT / "README.md",
-    ROOT / "src/ragstone/pytest.py",
 ]
 OPTION = re.compile(r"--threshold '?([\w@,.=-]+)=([\d.]+)")
 TABLE = re.compile(r"thresholds ?= ?\{\{?([^}]*)\}")

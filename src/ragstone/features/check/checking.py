@@ -1,18 +1,10 @@
 """Questions -> an application's answers, judged: what a test of it looks at."""
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import msgspec
 
 from ragstone.features.check._k_of_n import n_answers, with_passes
-from ragstone.features.compare import (
-    Comparison,
-    JudgedRun,
-    compare_judged,
-    read_judged,
-    read_people,
-)
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import open_session
@@ -92,21 +84,3 @@ def check_application(
     return CheckedApplication(
         questions=list(questions), answers=answers, judgements=judgements, metrics=metrics
     )
-
-
-def check_against(
-    checked: CheckedApplication, baseline: Path, *, margin: float | None = None, labels: Path | None = None
-) -> Comparison:
-    """Return what these answers are against those of a run. Raises DataError where they are not alike.
-
-    labels: people's, of answers of both; one with the text of its answer counts only while that is the same.
-    """
-    now = JudgedRun(
-        name="this test",
-        judgements=checked.judgements,
-        answers=checked.answers,
-        questions=checked.questions,
-        judges={},
-    )
-    people = read_people(labels, {}) if labels else None
-    return compare_judged(read_judged(baseline, str(baseline), []), now, margin=margin, labels=people)

@@ -117,6 +117,25 @@ def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> Run:
     return read_run(Path(source))
 
 
+def compare_with_baseline(
+    baseline: Path,
+    judgements: list[Judgement],
+    answers: list[Answer],
+    questions: list[Question],
+    *,
+    margin: float | None = None,
+    labels: Path | None = None,
+) -> Comparison:
+    """Return what the rows of a test (B) are against those of a run (A).
+
+    margin: see compare. labels: people's, of answers of both; one with the text of its answer counts only
+    while that is the same. Raises DataError where the two are not alike.
+    """
+    now = JudgedRun(name="this test", judgements=judgements, answers=answers, questions=questions, judges={})
+    people = read_people(labels, {}) if labels else None
+    return compare_judged(read_judged(baseline, str(baseline), []), now, margin=margin, labels=people)
+
+
 def read_people(
     labels: Iterable[Label | dict[str, Any]] | Place, mapping: Mapping[str, float], policy: str | None = None
 ) -> PeopleLabels:

@@ -610,6 +610,15 @@ def gate_told(gate: Gate) -> str:
     return say(gate, *GATES)
 
 
+def gate_text(comparison: Comparison) -> str:
+    """Return the gate's word and what decided it, and below it the verdict on each metric, a line each."""
+    names = (
+        row.judge if row.judge == row.metric else f"{row.judge} ({row.metric})" for row in comparison.metrics
+    )
+    lines = [f"  {name}: {metric_told(row)}" for name, row in zip(names, comparison.metrics, strict=True)]
+    return "\n".join([gate_told(comparison.gate), *lines])
+
+
 def left_out(comparison: Comparison) -> str:
     """Return what was compared, and what stands on one side only."""
     sentences = [f"Compared on {plural(comparison.n_shared, 'question')} that both have"]
