@@ -5,8 +5,7 @@ from tests.support.golden import sentence_in
 from tests.support.workbench import ADDRESS, LAN, SEEN, create_workbench, opened, peopled, token_in
 
 from ragstone.kernel.config import load_settings
-from ragstone.kernel.serve.frame import masked, unmasked
-from ragstone.workbench.guard import VISIT, matches, token_of
+from ragstone.workbench.guard import VISIT, masked, matches, token_of, unmasked
 
 HOME, POSTED = "/workbench/", "/workbench/people/revoke"
 FORM = {"id": "1"}

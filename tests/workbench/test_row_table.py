@@ -20,11 +20,12 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer
 from ragstone.kernel.runs.embedded import ColumnView
 from ragstone.kernel.runs.joined import read_run
-from ragstone.kernel.runs.views import View, read_view, save_view
+from ragstone.kernel.runs.views import View, read_view
 from ragstone.kernel.serve.rows.asking import RowFilter
 from ragstone.kernel.serve.runs import summary_of_rows
 from ragstone.kernel.tables import write_rows
 from ragstone.workbench.row_table import as_filter
+from ragstone.workbench.views import save_view
 
 __all__ = ["client", "project"]
 ROWS = "/workbench/rows"

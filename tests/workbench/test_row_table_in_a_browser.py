@@ -8,8 +8,9 @@ from tests.support.served_project import project
 from tests.support.served_workbench import served
 
 from ragstone.kernel.config import load_settings
-from ragstone.kernel.runs.views import View, read_view, save_view
+from ragstone.kernel.runs.views import View, read_view
 from ragstone.kernel.serve.runs import summary_of_rows
+from ragstone.workbench.views import save_view
 
 __all__ = ["project"]
 pytestmark = pytest.mark.browser

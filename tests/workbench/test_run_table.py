@@ -9,12 +9,12 @@ import pytest
 from tests.support.golden import sentence_in
 from tests.support.judged_runs import judged, write_run
 
-from ragstone.features.report.trend import RunStep, trend_chart
 from ragstone.kernel.document.html import breakable
 from ragstone.kernel.judging import summarise
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.workbench.run_table import in_order, run_table
+from ragstone.workbench.trend import RunStep, trend_chart
 
 MODEL = "openai/gpt-4o-mini"
 

@@ -15,9 +15,8 @@ from ragstone.features.agree.words import cards_document
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
-from ragstone.features.explain.explaining import explain
-from ragstone.features.explain.words import explained_text
-from ragstone.features.judges.library import figure_text, list_judges, named_judges, price_text
+from ragstone.features.explain.words import explain_in_texts
+from ragstone.features.judges.library import entry_text, list_judges, named_judges
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
@@ -221,8 +220,7 @@ class Tools:
             if entry.group != group:
                 group = entry.group
                 lines.append(f"## {group}")
-            parts = (entry.about or entry.wrong, figure_text(entry), price_text(entry))
-            lines.append(f"- {entry.name}: {'; '.join(filter(None, parts))}")
+            lines.append(f"- {entry.name}: {entry_text(entry)}")
         return fenced(plural(len(listed), "judge") + ".", "\n".join(lines), page)
 
     def forecast(self, page: int = 1) -> str:
@@ -236,9 +234,9 @@ class Tools:
         code: a status, cause, exit code, outcome of a gate, code of a note, class of an error, or the
         message as it was printed.
         """
-        explanations = explain(code)
+        explanations = explain_in_texts(code)
         head = f"{plural(len(explanations), 'explanation')}, from Ragstone's own docs."
-        return fenced(head, explained_text(explanations), page)
+        return fenced(head, "\n\n".join(explanations), page)
 
     def judge(self, answers: str, judges: Sequence[str], limit: int | None = None, page: int = 1) -> str:
         """Judge an answer sheet; the result is a run. It costs money where a judge asks a model.

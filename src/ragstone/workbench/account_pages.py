@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 from urllib.parse import quote
 
 import msgspec
@@ -12,7 +12,7 @@ from litestar.params import FromPath, FromQuery, QueryParameter, URLEncodedBody
 
 from ragstone.kernel.config.serving import Role
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.serve.frame import OWNER, ROLES, ROOT, AtPerson, page
+from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.workbench.accounts import Accounts, UserAccount, accounts_of
@@ -127,7 +127,9 @@ def _invitation(
 ) -> Response[str]:
     invitation = needed_accounts(app).invitation(token)
     if invitation is None:
-        return page(request, "wrong.html", "This link no longer works", status=404, words=NO_INVITATION)
+        return page(
+            request, "workbench/wrong.html", "This link no longer works", status=404, words=NO_INVITATION
+        )
     title = "New password" if invitation.person else "Welcome"
     values = {"invitation": invitation, "words": problem, "name": name}
     return page(request, "workbench/invite.html", title, status=status, **values)
@@ -264,7 +266,7 @@ def _people(
         status=422 if words else 200,
         people=accounts.people() if accounts else [],
         invitations=accounts.invitations() if accounts else [],
-        roles=ROLES,
+        roles=get_args(Role),
         may=MAY,
         words=words,
         link=link,

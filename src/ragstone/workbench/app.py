@@ -5,33 +5,30 @@ import re
 import time
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, cast
+from typing import cast
 
-from litestar import Litestar, Response, Router
+from litestar import Litestar, Router
 from litestar.config.compression import CompressionConfig
 from litestar.di import Provide
 from litestar.enums import ScopeType
-from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from ragstone.features.bench.finished import kind_of_bench
-from ragstone.features.watch.collecting import PATHS as OTLP
 from ragstone.features.watch.collecting import TraceReceiver
 from ragstone.kernel.config import Settings
-from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.extend import PageModule
-from ragstone.kernel.serve.frame import ROOT, who_asks, wrong_page
+from ragstone.kernel.serve.frame import ROOT, who_asks
 from ragstone.kernel.serve.headers import methods_of
-from ragstone.kernel.serve.requests import AnyRequest, JsonRequest
+from ragstone.kernel.serve.requests import JsonRequest
 from ragstone.kernel.serve.runs import Runs
 from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.bare_files import links_in
 from ragstone.workbench.guard import HOME, guarded
+from ragstone.workbench.mistakes import error_page
 from ragstone.workbench.pages import PAGES, SECTIONS
 
 SMALLEST = 1_000  # bytes of an answer that is sent compressed
 PACKED = f"^{ROOT}/assets/"  # compressed once, see asset_routes
-NO_PAGE = "There is no such page in the workbench. Use the links above."
 
 
 def open_state(settings: Settings, now: Callable[[], float] = time.time) -> AppState:
@@ -71,36 +68,6 @@ def _router(module: PageModule) -> Router:
     )
 
 
-def error_page(request: AnyRequest, mistake: Exception) -> Response[Any]:
-    """Return a page that says what is wrong; a script that asks for JSON gets the words as JSON."""
-    match mistake:
-        case ValidationException() if isinstance(mistake.extra, list):
-            status, text = mistake.status_code, _unfit(mistake.extra)
-        case NotFoundException(detail="Not Found"):
-            status, text = mistake.status_code, NO_PAGE
-        case HTTPException():
-            status, text = mistake.status_code, mistake.detail
-        case RagstoneError():
-            status, text = 422, str(mistake)
-        case _:
-            raise mistake
-    if "application/json" in request.headers.get("accept", ""):
-        answer: Response[Any] = Response({"detail": text}, status_code=status)
-    else:
-        answer = wrong_page(request, status, text)
-    answer.headers.update(getattr(mistake, "headers", None) or {})
-    return answer
-
-
-def _unfit(errors: list[Any]) -> str:
-    """Return what is wrong with the values of an address or a form, by their names."""
-    problems = [
-        f"{error['key']}: {error['message']}" if error.get("key") else str(error["message"])
-        for error in errors
-    ]
-    return f"The request is not valid. {'; '.join(problems)}."
-
-
 MOVED = (307, [(b"location", f"{ROOT}/".encode()), (b"content-length", b"0")], b"")
 NOTHING = (
     404,
@@ -130,7 +97,7 @@ def side_by_side(
             return
         if scope["type"] == ScopeType.HTTP and scope["method"] == "HEAD":
             scope, send = {**scope, "method": "GET"}, _bodiless(send)
-        if traces is not None and scope["type"] == ScopeType.HTTP and scope["path"] in OTLP:
+        if traces is not None and scope["type"] == ScopeType.HTTP and traces.takes(scope["path"]):
             await traces(scope, receive, send)
         elif f"{scope['path']}/".startswith(HOME):
             await workbench(scope, receive, send)

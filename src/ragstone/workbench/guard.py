@@ -20,13 +20,14 @@ from litestar.enums import RequestEncodingType, ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from litestar.types.asgi_types import HTTPRequestEvent, ReceiveMessage
 
-from ragstone.kernel.serve.frame import ROOT, Person, unmasked, wrong_page
+from ragstone.kernel.serve.frame import ROOT, Person
 from ragstone.kernel.serve.headers import HEADERS as HEADERS_OF_ALL
 from ragstone.kernel.serve.headers import STRICT, is_loopback, with_methods
-from ragstone.kernel.serve.navigation import NavEntry
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.accounts import Accounts, accounts_of
+from ragstone.workbench.mistakes import wrong_page
+from ragstone.workbench.pages import NavEntry, place_at
 
 VISIT, SESSION = "ragstone_visit", "ragstone_session"
 VISIT_S = 400 * 86_400  # as long as browsers keep one
@@ -71,6 +72,25 @@ class Cookies:
 def token_of(visit: str) -> str:
     """Return what forms carry of a browser in which nobody has logged in: its cookie must be known."""
     return hashlib.sha256(b"csrf " + visit.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def masked(token: str) -> str:
+    """Return a token as a page carries it, another each time; see unmasked.
+
+    Pages are compressed, and show what their address asks for: from the lengths of many, somebody who sees
+    them pass could otherwise guess a text that is the same in all (BREACH: Gluck, Harris, Prado 2013).
+    """
+    mask = secrets.token_bytes(len(token))
+    return (mask + bytes(a ^ b for a, b in zip(mask, token.encode("ascii"), strict=True))).hex()
+
+
+def unmasked(sent: str) -> str:
+    """Return the token that masked was given; a text that it has not made as it is."""
+    try:
+        mask, hidden = (part := bytes.fromhex(sent))[: len(part) // 2], part[len(part) // 2 :]
+        return bytes(a ^ b for a, b in zip(mask, hidden, strict=True)).decode("ascii")
+    except ValueError:
+        return sent
 
 
 def matches(token: str, sent: str | None) -> bool:
@@ -224,7 +244,7 @@ def guarded(
     methods: Mapping[str, Sequence[str]],
     sections: Sequence[NavEntry],
 ) -> ASGIApp:
-    """Return the app with `person`, `csrf` and `accounts` (whether there are any) in their state.
+    """Return the app with what every page shows in the state of its requests, see kernel/serve/frame.py.
 
     methods: template of a path -> all that it takes, for OPTIONS. sections: of the navigation.
     """
@@ -238,8 +258,12 @@ def guarded(
         request: AnyRequest = Request(scope)
         cookies = Cookies(request.cookies, secure=is_https(app))
         state = scope.setdefault("state", {})
-        state["accounts"], state["sections"] = accounts is not None, sections
+        state["accounts"] = accounts is not None
         _identify(scope, cookies, accounts, user)
+        person: Person | None = state.get("person")
+        state["sections"] = [section for section in sections if person and person.may(section.role)]
+        state["located"] = place_at(request.url.path, state["sections"])
+        state["form_token"] = masked(state["csrf"])
         answering = _headed(scope, send, cookies, methods)
         turned = foreign(request, app) or _unknown(request) or _too_large(request, app)
         if turned is None and scope["method"] not in SAFE:

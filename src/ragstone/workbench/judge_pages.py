@@ -11,7 +11,7 @@ from litestar.params import FromQuery, JSONBody
 from ragstone.features.judge.chosen import chosen_sheet
 from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
-from ragstone.features.judges.library import ListedJudge, named_judges
+from ragstone.features.judges.library import named_judges
 from ragstone.kernel.config import Settings
 from ragstone.kernel.console.forms import Expected, check_model, models_of, settings_of
 from ragstone.kernel.engine.session import Session
@@ -97,13 +97,11 @@ def _chosen_judges(app: AppState, names: list[str]) -> list[Judge]:
     """Return the judges of these names, as the list of judges has them. Raises ConfigError."""
     if not names:
         raise ConfigError("No judge is chosen: tick at least one.")
-    known: dict[str, ListedJudge] = {}
-    for entry in named_judges(app.settings):
-        known.setdefault(entry.name, entry)
-    missing = next((name for name in names if name not in known or not known[name].judge), None)
+    known = {entry.name: entry.judge for entry in reversed(named_judges(app.settings))}  # the first counts
+    missing = next((name for name in names if not known.get(name)), None)
     if missing is not None:
         raise ConfigError(f"There is no judge {missing!r} here: reload the page.")
-    return [judge for name in dict.fromkeys(names) if (judge := known[name].judge)]
+    return [judge for name in dict.fromkeys(names) if (judge := known[name])]
 
 
 def _asked(app: AppState, data: AnswersToJudge) -> tuple[Settings, list[Judge]]:

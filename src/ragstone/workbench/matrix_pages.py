@@ -13,7 +13,7 @@ from ragstone.features.bench.answerers.words import bench_points, read_answer_be
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import MetricSummary
-from ragstone.kernel.runs.matrix import MatrixPoint, axes_of, axis_words, lay_out, matrix_blocks, point_of
+from ragstone.kernel.runs.matrix import MatrixPoint, axes_of, lay_out, matrix_blocks, point_of
 from ragstone.kernel.serve.frame import ROOT, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import RunEntry
@@ -78,7 +78,7 @@ def matrix(
         judge=judge,
         matrix=laid_out,
         html=render_blocks(matrix_blocks(laid_out, judge)) if laid_out else "",
-        offered=[(axis, axis_words(axis)) for axis in offered],
+        offered=[*offered.items()],
         n_means=len(points),
         ticked=ticked,
         left_out=left_out,

@@ -15,7 +15,6 @@ from ragstone.kernel.console.printing import say, show, show_json, told_plainly
 
 if TYPE_CHECKING:
     from ragstone.kernel.config import Settings
-    from ragstone.kernel.serve.audit import Fact
     from ragstone.workbench.accounts import Accounts
 
 
@@ -142,7 +141,7 @@ def _opened(config: Path | None) -> "Iterator[tuple[Accounts, Settings]]":
         accounts.close()
 
 
-def _note(settings: "Settings", action: str, **facts: "Fact") -> None:
+def _note(settings: "Settings", action: str, **facts: str) -> None:
     import time
 
     from ragstone.kernel.serve.audit import AuditLog

@@ -12,23 +12,12 @@ from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 from litestar.response import Redirect, Stream
 
-from ragstone.features.export.download import TYPES, download
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.document.room import PageRoom, length_in_json
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.joining import columns_of
 from ragstone.kernel.runs.notes import read_notes
-from ragstone.kernel.runs.views import (
-    MOST_COLUMNS,
-    VIEWS,
-    View,
-    check_view_name,
-    read_view,
-    remove_view,
-    rename_view,
-    save_view,
-    views_in,
-)
+from ragstone.kernel.runs.views import VIEWS, View, check_view_name, read_view, views_in
 from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.serve.frame import ANNOTATOR, ROOT, AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
@@ -37,6 +26,7 @@ from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import TABLE_PAGE, TableAddress, TableHead, chips_of, heads_of
 from ragstone.kernel.tables.where import Kind, conditions_in, name_in_filter, value_in_filter
+from ragstone.workbench.download import TYPES, download
 from ragstone.workbench.row_pairs import indexed_run, table_columns
 from ragstone.workbench.row_table import (
     TableColumn,
@@ -47,6 +37,7 @@ from ragstone.workbench.row_table import (
     table_page,
     usual_columns,
 )
+from ragstone.workbench.views import MOST_COLUMNS, remove_view, rename_view, save_view
 
 ROWS = f"{ROOT}/rows"
 MOST_RUNS = 8  # whose indexes are open at once

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from litestar import Response, get
 from litestar.params import FromQuery
 
-from ragstone.features.report.trend import RunStep, trend_chart
 from ragstone.kernel.document.html import draw, render_blocks
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.errors import DataError
@@ -27,6 +26,7 @@ from ragstone.workbench.run_table import (
     run_table,
     who_answered,
 )
+from ragstone.workbench.trend import RunStep, trend_chart
 
 RUNS_A_PAGE = 50
 MOST_IN_TREND = 200  # runs: of more, the last ones

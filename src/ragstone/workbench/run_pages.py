@@ -32,7 +32,7 @@ from ragstone.kernel.engine.progress_file import Life, RunProgress, read_progres
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
-from ragstone.kernel.runs.embedded import CallShown, ColumnView, LineView, spelled_out
+from ragstone.kernel.runs.embedded import CallsShown, ColumnView, LineView
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.modes import MODES_FILE
 from ragstone.kernel.runs.notes import read_notes
@@ -199,17 +199,10 @@ def question_text(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> Re
     return Response(text, media_type="text/plain", headers={"Cache-Control": "no-store"})
 
 
-class CallsShown(msgspec.Struct, frozen=True):
-    """Conversations with models: the texts that messages number, and the conversations."""
-
-    shared: list[str]
-    calls: list[CallShown]
-
-
 @get("/runs/{index:int}/{name:str}/calls", sync_to_thread=True)
 def calls(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> CallsShown:
     """Give what was asked of models for a question, word for word."""
-    spelled = CallsShown(*spelled_out(conversations(folder, question, app.indexes.folder_of(folder))))
+    spelled = CallsShown.spelled_out(conversations(folder, question, app.indexes.folder_of(folder)))
     return PageRoom(length_in_json).fitted(spelled)
 
 

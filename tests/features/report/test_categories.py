@@ -12,7 +12,6 @@ import ragstone
 from ragstone.features.check.marked import _thresholds
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.several import compare_several, several_document
-from ragstone.features.report.trend import RunStep, trend_chart
 from ragstone.features.report.words import pull_request_document, run_document
 from ragstone.features.run.pipeline import unranked_notes
 from ragstone.kernel.agreement.grading import report_cards
@@ -25,6 +24,7 @@ from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.runs.headlines import common_headline
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.notebook import means_table
+from ragstone.workbench.trend import RunStep, trend_chart
 
 LEVELS = {"remember": 1, "understand": 2, "apply": 3, "analyze": 4, "evaluate": 5, "create": 6}
 ASKED = ["remember", "create", "create", "analyze", "evaluate", "create"]  # the mean would be 26 / 6 = 4.33

@@ -51,7 +51,7 @@ def test_prompt_and_model_go_first_and_others_can_be_chosen():
         for model in "ab"
         for prompt in "cd"
     ]
-    assert axes_of(points) == ["[answer] prompt", "[answer] model", "[retrieve] k"]
+    assert [*axes_of(points)] == ["[answer] prompt", "[answer] model", "[retrieve] k"]
     first = lay_out(points)
     assert (first.down, first.across, len(first.tables)) == ("[answer] prompt", "[answer] model", 2)
     other = lay_out(points, ["k", "model"])

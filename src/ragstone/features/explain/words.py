@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from textwrap import fill
 
-from ragstone.features.explain.explaining import Explanation, Group
+from ragstone.features.explain.explaining import Explanation, Group, explain
 from ragstone.kernel.errors import plural
 from ragstone.kernel.version import __version__
 
@@ -25,6 +25,11 @@ HEADS: dict[Group, str] = {
 def explained_text(explanations: Sequence[Explanation]) -> str:
     """Return explanations in plain lines, one paragraph each."""
     return "\n\n".join("\n".join(_lines(each)) for each in explanations)
+
+
+def explain_in_texts(text: str) -> list[str]:
+    """Return what explain finds, each explanation in plain lines. Raises DataError as explain does."""
+    return [explained_text([each]) for each in explain(text)]
 
 
 def listed_text(explanations: Sequence[Explanation], *, whole: bool = False) -> str:

@@ -2,6 +2,4 @@
 
 from .cascade_words import savings_line as savings_line
 from .words import asked_lines as asked_lines
-from .words import beside_means as beside_means
-from .words import brief_means as brief_means
-from .words import mean_cell as mean_cell
+from .words import brief_blocks as brief_blocks

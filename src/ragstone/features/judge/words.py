@@ -70,9 +70,7 @@ def judged_document(summary: RunSummary) -> ReportDocument:
         about="",
         version=summary.version,
         blocks=[
-            brief_means(summary),
-            *noise_blocks(summary),
-            *beside_means(summary.metrics),
+            *brief_blocks(summary),
             *_unsupported(summary.metrics),
             Notes(summary.notes),
         ],
@@ -81,7 +79,16 @@ def judged_document(summary: RunSummary) -> ReportDocument:
     )
 
 
-def brief_means(summary: RunSummary) -> Table:
+def brief_blocks(summary: RunSummary) -> list[Block]:
+    """Return the means for a terminal, the judges' noise, and what stands below the means."""
+    return [
+        *([_brief_means(summary)] if summary.metrics else []),
+        *noise_blocks(summary),
+        *beside_means(summary.metrics),
+    ]
+
+
+def _brief_means(summary: RunSummary) -> Table:
     """Return the means for a terminal: by model, language models first; of several systems, a row each."""
     several = len({metric.system for metric in summary.metrics}) > 1
     rows: list[Row] = []
@@ -113,18 +120,14 @@ def _brief_mean(row: MetricSummary, summary: RunSummary, name: str) -> list[Cell
         failures(row, summary.bounds_from),
         f"† {warning}" if warning else "",
     ]
+    mean = mean_text(row).replace(", ", "\n") if row.labels else mean_text(row)
     return [
         Cell(name),
-        Cell(mean_text(row).replace(", ", "\n"), tone="strong") if row.labels else mean_cell(row),
+        Cell(mean, tone="strong" if row.estimate or row.labels else ""),
         Cell(interval(row.estimate) if row.estimate else ""),
         Cell(f"{count(n_scored(row))} of {count(row.n_rows)}"),
         Cell("\n".join(line for line in beside if line), tone="warn" if warning else "muted"),
     ]
-
-
-def mean_cell(row: MetricSummary) -> Cell:
-    """Return the mean of a judge, the shares of its labels, or that there is none."""
-    return Cell(mean_text(row), tone="strong" if row.estimate or row.labels else "")
 
 
 def beside_means(metrics: Sequence[MetricSummary]) -> list[Block]:

@@ -160,6 +160,11 @@ def price_text(entry: ListedJudge) -> str | None:
     return f"{'up to ' if price.at_most else ''}{usd(price.usd)}{' (pairs)' if price.pairs else ''}"
 
 
+def entry_text(entry: ListedJudge) -> str:
+    """Return what is known of a judge, on a line: what it measures, its figure, its price."""
+    return "; ".join(filter(None, (entry.about or entry.wrong, figure_text(entry), price_text(entry))))
+
+
 def run_folders(settings: Settings) -> list[Path]:
     """Return the folders of runs of a project, the newest first."""
     folders = [

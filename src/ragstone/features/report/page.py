@@ -9,12 +9,10 @@ import msgspec
 from ragstone.features.report.words import pull_request_document, run_document
 from ragstone.kernel.document.html import asset, put_page, render_page, script_json
 from ragstone.kernel.document.markdown import render_markdown
-from ragstone.kernel.document.numbers import count
-from ragstone.kernel.errors import checks_arguments, plural
+from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.runs.asked import AskedCall, read_asked
 from ragstone.kernel.runs.blamed import read_blame
-from ragstone.kernel.runs.embedded import Prompts
-from ragstone.kernel.runs.joining import JoinedBlocks, embed_all
+from ragstone.kernel.runs.joining import embed_all
 from ragstone.kernel.runs.run import Run, read_run, read_summary
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
@@ -65,35 +63,10 @@ def render_run(run: Run, calls: Iterable[AskedCall] = (), *, bounds: bool = Fals
     prompts = {f"prompts-{at}": block.encode() for at, block in enumerate(blocks.prompts.blocks)}
     prompts |= {"prompts-shared": blocks.prompts.shared.encode()} if blocks.prompts.shared else {}
     return render_page(
-        run_document(summary, run, _cut_note(blocks)),
+        run_document(summary, run, blocks.cut_note()),
         script="".join(map(asset, SCRIPTS)),
         embedded={"words": script_json(STATUS_WORDS), "index": blocks.index, **rows, **prompts},
         packed={*prompts, *(rows if blocks.packed else ())},
         is_packed=blocks.packed,
         cautions=any(caution(metric, summary) for metric in summary.metrics),
     )
-
-
-def _cut_note(blocks: JoinedBlocks) -> str:
-    long = (
-        "Very long questions are shortened here: questions.jsonl or answers.jsonl, next to this file, "
-        "has the full texts."
-    )
-    notes = [_cut_texts(blocks), long if blocks.question_cut else "", _cut_prompts(blocks.prompts)]
-    return " ".join(note for note in notes if note)
-
-
-def _cut_prompts(prompts: Prompts) -> str:
-    if prompts.kept == "all":
-        return ""
-    every = f"the {plural(prompts.n, 'conversation')} with models"
-    which = "none" if prompts.kept == "none" else "only those whose judgements have no score"
-    return f"Of {every}, this file shows {which}; calls.jsonl.gz, next to it, has them all."
-
-
-def _cut_texts(blocks: JoinedBlocks) -> str:
-    cuts = {"retrieved passages": blocks.passage_cut, "all other texts": blocks.text_cut}
-    parts = [f"{what} up to {count(length)} characters" for what, length in cuts.items() if length]
-    if not parts:
-        return ""
-    return f"To keep this file small, it shows {' and '.join(parts)}. Full texts are in the files next to it."

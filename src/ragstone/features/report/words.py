@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from ragstone.features.agree import corrected_blocks, corrected_of, folded_card
-from ragstone.features.judge import asked_lines, beside_means, brief_means, mean_cell, savings_line
+from ragstone.features.judge import asked_lines, brief_blocks, savings_line
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import blame_part, findings, rivals
-from ragstone.features.retrieve import headline_measures, measures_table, retrieval_blocks, retrieval_dots
+from ragstone.features.retrieve import headline_blocks, retrieval_blocks, retrieval_dots
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.document.blocks import (
     Block,
@@ -57,6 +57,7 @@ from ragstone.kernel.runs.wording import (
     doubt,
     failures,
     judge_name,
+    mean_text,
     measured,
     scale,
     statuses,
@@ -124,16 +125,7 @@ def pull_request_document(summary: RunSummary, blamed: BlameSummary | None = Non
             *(_leaderboard(board, "Interval", LONGEST_LIST) if board else []),
             *_means_of_systems(summary, 2 * LONGEST_LIST),
             *noise_blocks(summary),
-            *(
-                block
-                for row in summary.retrieval
-                if headline_measures(row)
-                for block in (
-                    Heading(f"Retriever {row.retriever}"),
-                    measures_table(row, headline_measures(row), "Interval"),
-                    Paragraph(f"{measured(row)}."),
-                )
-            ),
+            *(block for row in summary.retrieval for block in headline_blocks(row)),
             *(part.brief_blocks(blamed) if blamed and part else []),
             Notes([*notes, *more]),
             Paragraph(" ".join(filter(None, [f"Models: {models}." if models else "", line]))),
@@ -215,9 +207,7 @@ def _scores(summary: RunSummary, interval_head: str) -> list[Block]:
         SurfacePart(_leaderboard(summary.systems, interval_head) if summary.systems else [], where="page"),
         *_some(means_chart(summary.metrics)),
         SurfacePart(_means_of_systems(summary, None), where="page"),
-        *([brief_means(summary)] if summary.metrics else []),
-        *noise_blocks(summary),
-        *beside_means(summary.metrics),
+        *brief_blocks(summary),
         SurfacePart(corrected_blocks(summary.corrected) if summary.corrected else [], where="page"),
         *_some(distribution_chart(summary.distributions)),
         *(
@@ -287,7 +277,7 @@ def _means(
 
     def mean(row: MetricSummary) -> Cell:
         if row.estimate is None:
-            return mean_cell(row)
+            return _mean_cell(row)
         return Cell(number(row.estimate.value), scale(row) if row.scale != UNIT else "", "strong")
 
     def span(row: MetricSummary) -> Cell:
@@ -332,6 +322,10 @@ def _means(
     )
 
 
+def _mean_cell(row: MetricSummary) -> Cell:
+    return Cell(mean_text(row), tone="strong" if row.estimate or row.labels else "")
+
+
 def _rows(row: MetricSummary, summary: RunSummary) -> Cell:
     others = failures(row, summary.bounds_from)
     return Cell(denominator(row) + (";" if others else ""), others)
@@ -346,7 +340,7 @@ def _grouped(grouping: GroupedMeans, interval_head: str, summary: RunSummary) ->
 
     columns: list[Made[tuple[str, MetricSummary]]] = [
         (Column("Judge", text=True), name),
-        ("Mean", lambda row: mean_cell(row[1])),
+        ("Mean", lambda row: _mean_cell(row[1])),
         (interval_head, lambda row: interval(row[1].estimate) if row[1].estimate else ""),
         (Column("Rows", text=True), lambda row: _rows(row[1], summary)),
     ]

@@ -184,6 +184,17 @@ def headline_measures(row: RetrievalSummary) -> list[str]:
     return [name for name in HEADLINES if name in row.measures]
 
 
+def headline_blocks(row: RetrievalSummary) -> list[Block]:
+    """Return the headline measures of a retriever, for a pull request; nothing where none was measured."""
+    if not headline_measures(row):
+        return []
+    return [
+        Heading(f"Retriever {row.retriever}"),
+        measures_table(row, headline_measures(row), "Interval"),
+        Paragraph(f"{measured(row)}."),
+    ]
+
+
 def remarks(row: RetrievalSummary) -> list[str]:
     """Return sentences on ties, what has no place, batches and times; none on what is absent."""
     return [text for text in (_ties(row), _unplaced(row), _batches(row), _times(row)) if text]

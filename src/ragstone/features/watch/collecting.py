@@ -105,6 +105,10 @@ class TraceReceiver:
         elif outcome is not None:
             await _answer(send, 200, _receipt(outcome, encoding, signal), encoding)
 
+    def takes(self, path: str) -> bool:
+        """Return whether requests for a path are its own."""
+        return path in PATHS
+
     def close(self) -> None:
         """Write what waits, and close the files."""
         self.collector.close()

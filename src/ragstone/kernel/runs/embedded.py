@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Answer, Question, Role, Verdict, references
 from ragstone.kernel.runs.asked import AskedCall
 from ragstone.kernel.runs.run import Run
@@ -196,6 +197,20 @@ class CallShown(ShownView, frozen=True):
     messages: list[tuple[str, list[Part]]]
 
 
+class CallsShown(msgspec.Struct, frozen=True):
+    """Conversations with models: the texts that messages number, and the conversations."""
+
+    shared: list[str]
+    calls: list[CallShown]
+
+    @classmethod
+    def spelled_out(cls, logged: Iterable[AskedCall]) -> "CallsShown":
+        """Return conversations with all spelled out but the texts that several share."""
+        shared: dict[str, int] = {}
+        calls = [_shown(call, [], shared) for call in logged]
+        return cls(list(shared), calls)
+
+
 class Prompts(msgspec.Struct, frozen=True, kw_only=True):
     """What to embed: gzip in base64, of JSON. shared: the texts that parts number.
 
@@ -210,6 +225,14 @@ class Prompts(msgspec.Struct, frozen=True, kw_only=True):
     def size(self) -> int:
         """Return the bytes that these take in the page."""
         return len(self.shared) + sum(map(len, self.blocks))
+
+    def cut_note(self) -> str:
+        """Return which conversations the page could not hold, in a sentence; empty where it holds all."""
+        if self.kept == "all":
+            return ""
+        every = f"the {plural(self.n, 'conversation')} with models"
+        which = "none" if self.kept == "none" else "only those whose judgements have no score"
+        return f"Of {every}, this file shows {which}; calls.jsonl.gz, next to it, has them all."
 
 
 NOTHING = Prompts(shared="", blocks=[], kept="all", n=0)
@@ -241,13 +264,6 @@ def embed_prompts(calls: Iterable[AskedCall], run: Run, ids: Sequence[str], room
         if made.size() <= room:
             return made
     return Prompts(shared="", blocks=[], kept="none", n=n)
-
-
-def spelled_out(logged: Iterable[AskedCall]) -> tuple[list[str], list[CallShown]]:
-    """Return the texts that messages number, and the conversations, with all else spelled out."""
-    shared: dict[str, int] = {}
-    calls = [_shown(call, [], shared) for call in logged]
-    return list(shared), calls
 
 
 def _known_texts(run: Run, question_id: str) -> list[tuple[str, Part]]:

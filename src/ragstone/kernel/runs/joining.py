@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.document.html import script_json
+from ragstone.kernel.document.numbers import count
 from ragstone.kernel.document.room import LONGEST_ESCAPE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.records import (
@@ -83,6 +84,23 @@ class JoinedBlocks(msgspec.Struct, frozen=True, kw_only=True):
     question_cut: bool = False
     packed: bool = False
     prompts: Prompts = NOTHING
+
+    def cut_note(self) -> str:
+        """Return what the page could not hold, in sentences; empty where it holds everything."""
+        long = (
+            "Very long questions are shortened here: questions.jsonl or answers.jsonl, next to this file, "
+            "has the full texts."
+        )
+        notes = [self._cut_texts(), long if self.question_cut else "", self.prompts.cut_note()]
+        return " ".join(note for note in notes if note)
+
+    def _cut_texts(self) -> str:
+        cuts = {"retrieved passages": self.passage_cut, "all other texts": self.text_cut}
+        parts = [f"{what} up to {count(length)} characters" for what, length in cuts.items() if length]
+        if not parts:
+            return ""
+        cut = " and ".join(parts)
+        return f"To keep this file small, it shows {cut}. Full texts are in the files next to it."
 
 
 def embed_all(run: Run, calls: Iterable[AskedCall], max_bytes: int = MAX_BYTES) -> JoinedBlocks:

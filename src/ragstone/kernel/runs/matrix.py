@@ -101,11 +101,14 @@ def _words(setting: RunSetting) -> str:
     return setting.words if known else f"{setting.words} ({setting.identity[:8]})"
 
 
-def axes_of(points: Sequence[MatrixPoint]) -> list[str]:
-    """Return the settings by which these means can be laid out: those that have two values or more."""
+def axes_of(points: Sequence[MatrixPoint]) -> dict[str, str]:
+    """Return the settings by which these means can be laid out, those that have two values or more: name ->
+    what a table calls it.
+    """
     names = dict.fromkeys(name for point in points for name in point.of if name not in APART)
     several = [name for name in names if len({point.of[name] for point in points if name in point.of}) > 1]
-    return sorted(several, key=lambda name: PREFERRED.index(name) if name in PREFERRED else len(PREFERRED))
+    axes = sorted(several, key=lambda name: PREFERRED.index(name) if name in PREFERRED else len(PREFERRED))
+    return {axis: axis_words(axis) for axis in axes}
 
 
 def lay_out(points: Sequence[MatrixPoint], axes: Sequence[str] = ()) -> Matrix | None:
@@ -114,7 +117,7 @@ def lay_out(points: Sequence[MatrixPoint], axes: Sequence[str] = ()) -> Matrix |
     axes: down and across, in place of those that tell most; the last word of a name is enough (`model`).
     Raises DataError for a setting in which these means do not differ.
     """
-    offered = axes_of(points)
+    offered = [*axes_of(points)]
     if not offered and axes:
         raise DataError("These means differ in no known setting, so there is nothing to arrange them by.")
     if not offered:

@@ -1,7 +1,7 @@
 """Who did what, when and from where: lines of JSON that are only ever added."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,7 +33,7 @@ class AuditLog:
     def __init__(self, folder: Path, now: Callable[[], float]) -> None:
         self._folder, self._now = folder, now
 
-    def note(self, who: str, action: str, address: str, facts: dict[str, Fact]) -> None:
+    def note(self, who: str, action: str, address: str, facts: Mapping[str, Fact]) -> None:
         """Add a line; long texts are cut. Raises DataError where it cannot be written."""
         at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="seconds")
         short = {name: value[:LONGEST] if isinstance(value, str) else value for name, value in facts.items()}

@@ -1,6 +1,5 @@
 """The frame of every page: head, navigation, who works here."""
 
-import secrets
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -18,7 +17,6 @@ from ragstone.kernel.config.serving import Role
 from ragstone.kernel.document.html import asset as report_asset
 from ragstone.kernel.document.html import environment
 from ragstone.kernel.runs import wording
-from ragstone.kernel.serve.navigation import place_at
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.version import __version__
 
@@ -102,10 +100,9 @@ def page(
     unless the words of a report card take the name), `person`, `csrf` (the token that every POST sends back,
     see assets/workbench.js), `accounts` (whether people log in), `sections` (of the navigation, that this
     person may open), `located` (the section and the place of this page, or None) and `here` (its path).
+    Who serves the pages notes in the state of the request who asks, and what stands in the frame.
     """
     state = request.scope["state"]
-    person: Person | None = state.get("person")
-    sections = [each for each in state.get("sections", ()) if person and person.may(each.role)]
     html = (
         templates()
         .get_template(template)
@@ -113,44 +110,17 @@ def page(
             {"title": title, **values},
             heading=title,
             version=__version__,
-            person=person,
+            person=state.get("person"),
             accounts=state.get("accounts", False),
-            csrf=masked(state.get("csrf", "")),
-            sections=sections,
-            located=place_at(request.url.path, sections),
+            csrf=state.get("form_token", ""),
+            sections=state.get("sections", ()),
+            located=state.get("located"),
             here=request.url.path,
             root=ROOT,
         )
     )
     headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
     return Response(html, status_code=status, media_type="text/html", headers=headers)
-
-
-def masked(token: str) -> str:
-    """Return a token as a page carries it, another each time; see unmasked.
-
-    Pages are compressed, and show what their address asks for: from the lengths of many, somebody who sees
-    them pass could otherwise guess a text that is the same in all (BREACH: Gluck, Harris, Prado 2013).
-    """
-    mask = secrets.token_bytes(len(token))
-    return (mask + bytes(a ^ b for a, b in zip(mask, token.encode("ascii"), strict=True))).hex()
-
-
-def unmasked(sent: str) -> str:
-    """Return the token that masked was given; a text that it has not made as it is."""
-    try:
-        mask, hidden = (part := bytes.fromhex(sent))[: len(part) // 2], part[len(part) // 2 :]
-        return bytes(a ^ b for a, b in zip(mask, hidden, strict=True)).decode("ascii")
-    except ValueError:
-        return sent
-
-
-WRONG = {401: "Log in first", 403: "Not for your role", 404: "Not found", 413: "Too large"}
-
-
-def wrong_page(request: AnyRequest, status: int, words: str) -> Response[str]:
-    """Return the page that says what is wrong."""
-    return page(request, "wrong.html", WRONG.get(status, "Something went wrong"), status=status, words=words)
 
 
 @cache

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ragstone.kernel.serve.frame import place_at
-from ragstone.workbench.pages import SECTIONS
+from ragstone.workbench.pages import SECTIONS, place_at
 
 
 @pytest.mark.parametrize(
