@@ -8,18 +8,8 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.simulate import (
-    GoalSummary,
-    Likeness,
-    UserPlan,
-    conversation_notes,
-    conversation_rows,
-    likeness,
-    n_conversations,
-    summarise_goals,
-)
+from ragstone.features.simulate import GoalSummary, Likeness
 from ragstone.kernel.config import Settings, choose, load_settings
-from ragstone.kernel.dataset.logs.reading import log_files
 from ragstone.kernel.engine.digests import hexdigest, made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
@@ -120,65 +110,31 @@ def answer_to_file(
             )
             calls = session.calls()
         few = too_few_chunks(len(corpus.chunks), settings.retrieve.k) if rankings else []
-        return AnswerSummary(
-            n_answers=len(answers),
-            n_failed=sum(answer.error is not None for answer in answers),
-            notes=[*system_notes(answers, from_ledger, settings), *few],
-            failed=calls.failed,
-            calls=calls,
-            output=str(output),
-        )
+        notes = [*system_notes(answers, from_ledger, settings), *few]
+        return summarise_answers(answers, calls, output, notes)
 
     return run_sync(work())
 
 
-def converse_to_file(
-    settings: Settings,
-    plan: UserPlan,
+def summarise_answers(
+    rows: Sequence[Answer],
+    calls: Calls,
     output: Place,
+    notes: list[str],
     *,
-    like: Path | None = None,
-    how: SessionOptions = PLAIN,
-    force: bool = False,
+    goals: GoalSummary | None = None,
+    likeness: Likeness | None = None,
 ) -> AnswerSummary:
-    """Let simulated users talk to the application that the settings declare; write a row a conversation.
-
-    like: a log that the users are compared with. Raises ConfigError, DataError, ModelError.
-    """
-    check_output(output, force)
-    if like is not None:
-        log_files([like])
-    settings = with_system(settings)
-    rows: list[Answer] = []
-    from_ledger: Counter[str] = Counter()
-
-    async def work() -> Calls:
-        async with open_session(settings, how) as session:
-            corpus = await corpus_on(session)
-            made = conversation_rows(
-                plan, session, chunks=corpus.chunks, documents=corpus.documents, from_ledger=from_ledger
-            )
-            await write_stream(
-                made,
-                output,
-                Answer,
-                each=rows.append,
-                n_planned=n_conversations(plan),
-                force=force,
-                made_from=made_from(settings, "converse", [], plan),
-            )
-            return session.calls()
-
-    calls = run_sync(work())
+    """Return the summary of answers, or of conversations, that were written to `output`."""
     return AnswerSummary(
         n_answers=len(rows),
         n_failed=sum(row.error is not None for row in rows),
-        notes=conversation_notes(rows, from_ledger, settings),
+        notes=notes,
         failed=calls.failed,
         calls=calls,
         output=str(output),
-        goals=summarise_goals(rows),
-        likeness=likeness(rows, [like]) if like is not None else None,
+        goals=goals,
+        likeness=likeness,
     )
 
 

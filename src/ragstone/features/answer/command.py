@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ragstone.features.answer.answering import AnswerSummary
-    from ragstone.features.simulate import UserPlan
-    from ragstone.kernel.config import Settings
 
 Users = Annotated[
     Path | None, typer.Option("--users", help="Personas (.toml) who talk to it, instead of questions.")
@@ -70,8 +68,13 @@ def answer(
     - `ragstone answer --questions questions.jsonl --system my_app:reply`
     - `ragstone answer --users personas.toml --system my_app:chat`
     """
-    from ragstone.features.answer.answering import answer_to_file, forecast_answering
-    from ragstone.features.simulate import plan_users
+    from ragstone.features.answer.answering import answer_to_file, forecast_answering, summarise_answers
+    from ragstone.features.simulate import (
+        conversations_document,
+        converse_to_file,
+        forecast_users,
+        plan_users,
+    )
     from ragstone.kernel.config import choose
     from ragstone.kernel.systems.chosen import answered_by
     from ragstone.kernel.tables.storage import absolute
@@ -85,7 +88,13 @@ def answer(
     if users is not None:
         _refuse({"--questions": questions, "--repeats": (repeats or 1) > 1})
         plan = plan_users(users, settings, model=user_model, samples=samples, limit=limit)
-        summary = _converse(settings, plan, output, asking, like=like)
+        asking.tell_forecast(lambda: forecast_users(plan, settings), output)
+        held = converse_to_file(settings, plan, output, like=like, how=asking.session, force=asking.force)
+        if not asking.json:
+            show_documents(conversations_document(held.goals, held.likeness), whole=asking.whole)
+        summary = summarise_answers(
+            held.rows, held.calls, output, held.notes, goals=held.goals, likeness=held.likeness
+        )
     else:
         _refuse({"--user-model": user_model, "--like": like, "--samples": samples > 1}, "--users")
         asking.tell_forecast(lambda: forecast_answering(settings), output)
@@ -104,20 +113,6 @@ def _refuse(options: "Mapping[str, object]", needed: str = "") -> None:
         if value:
             say(f"{name} needs {needed}." if needed else f"{name} has no meaning with --users.")
             raise typer.Exit(WRONG_USE)
-
-
-def _converse(
-    settings: "Settings", plan: "UserPlan", output: str, asking: Asking, *, like: Path | None
-) -> "AnswerSummary":
-    """Let simulated users talk to the application, and show what became of it."""
-    from ragstone.features.answer.answering import converse_to_file
-    from ragstone.features.simulate import conversations_document, forecast_users
-
-    asking.tell_forecast(lambda: forecast_users(plan, settings), output)
-    summary = converse_to_file(settings, plan, output, like=like, how=asking.session, force=asking.force)
-    if not asking.json and summary.goals is not None:
-        show_documents(conversations_document(summary.goals, summary.likeness), whole=asking.whole)
-    return summary
 
 
 def _say(summary: "AnswerSummary") -> None:

@@ -74,11 +74,6 @@ def plan_users(
     return UserPlan(personas=personas, model=model, samples=samples)
 
 
-def n_conversations(plan: UserPlan) -> int:
-    """Return how many conversations there will be."""
-    return len(plan.personas) * plan.samples
-
-
 async def conversation_rows(
     plan: UserPlan,
     session: Session,
