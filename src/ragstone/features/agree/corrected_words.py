@@ -38,12 +38,6 @@ def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | 
     return next((m for m in summary.corrected if (m.judge, m.metric, m.model, m.system) == key), None)
 
 
-def corrected_line(mean: CorrectedMean) -> str:
-    """Return the corrected mean and its interval, on one line, and whether it is in another unit."""
-    unit = "" if mean.same_unit and mean.threshold is None else " on the labels' scale"
-    return f"corrected{unit}: {number(mean.corrected.value)} ({interval(mean.corrected)})"
-
-
 def halving(mean: CorrectedMean) -> str:
     """Return how many labels in all would halve the interval, in few words."""
     if mean.corrected.low is None:

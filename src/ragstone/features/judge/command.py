@@ -83,11 +83,11 @@ def judge(
         forecast_judging,
         judge_sheet,
         judges_again,
+        read_no_answer,
         run_folder_of,
         unread_notes,
     )
     from ragstone.kernel.config import choose
-    from ragstone.kernel.judging.fields import read_no_answer
     from ragstone.kernel.runs.summary import chosen_in
     from ragstone.kernel.stages.judge import load_judges
 
@@ -151,19 +151,17 @@ def _tell(
 ) -> None:
     """Show the numbers, the notes and what comes next, and exit as the rows demand."""
     from ragstone.features.judge.words import judged_document
-    from ragstone.kernel.errors import plural
     from ragstone.kernel.runs.wording import end_line
-    from ragstone.kernel.stages.notes import failed_how, n_failed
+    from ragstone.kernel.stages.notes import failures_line
 
     show_found(summary, lambda: judged_document(summary), json=asking.json, whole=asking.whole)
-    failed = sum(map(n_failed, summary.metrics))
-    if failed:
-        why = ":" if any(metric.errors for metric in summary.metrics) else "."
-        say(f"{plural(failed, 'judgement')} failed{why} {failed_how(summary.metrics)}")
+    failures = failures_line(summary.metrics)
+    if failures:
+        say(failures)
     say(f"Judgements in {target}: {end_line(summary, asked=asking.json)}")
     for note in notes:
         say(note)
-    if not notes and not failed:
+    if not notes and not failures:
         say(f"Next: {_next_step(summary, target, sheets)}")
     leave_judged(summary, strict=asking.strict)
 

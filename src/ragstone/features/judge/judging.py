@@ -27,7 +27,7 @@ from ragstone.kernel.engine.session import (
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.conversation import TURN, every_reply
-from ragstone.kernel.judging.fields import JOINT_SUFFIX, read_no_answer
+from ragstone.kernel.judging.fields import JOINT_SUFFIX, JudgeFields
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.runs.summary import RunSummary
@@ -294,3 +294,8 @@ def judge(
         return Rows([row async for row in judged], Judgement)
 
     return run_in_session(chosen, how, work)
+
+
+def read_no_answer(judges: Iterable[JudgeFields]) -> bool:
+    """Return whether no judge reads an answer: then rows without one can be judged."""
+    return not any(leaf.reads_answer for judge in judges for leaf, _model in judge.leaves())

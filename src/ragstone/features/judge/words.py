@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from ragstone.features.agree import corrected_line, corrected_of
+from ragstone.features.agree import corrected_of
 from ragstone.features.judge._pass_words import pass_blocks
 from ragstone.features.judge.cascade_words import savings_line
+from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -191,6 +192,12 @@ def _unsupported(metrics: Sequence[MetricSummary]) -> list[Block]:
 
 def _short(text: str, length: int) -> str:
     return one_line(CONTROL.sub(" ", text), length)
+
+
+def corrected_line(mean: CorrectedMean) -> str:
+    """Return the corrected mean and its interval, on one line, and whether it is in another unit."""
+    unit = "" if mean.same_unit and mean.threshold is None else " on the labels' scale"
+    return f"corrected{unit}: {number(mean.corrected.value)} ({interval(mean.corrected)})"
 
 
 def asked_lines(summary: RunSummary) -> str:

@@ -50,7 +50,6 @@ from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.judge import count_planned, judge_rows, load_judges
 from ragstone.kernel.stages.notes import (
-    fitted_notes,
     masking_notes,
     plain_notes,
     system_notes,
@@ -310,9 +309,9 @@ def _summarise(
                 cards,
                 rows.corpus.skipped,
                 missing,
+                judges=judges,
                 judgements=f"runs/{settings.run.name}/judgements.jsonl",
             ),
-            *fitted_notes(judges, metrics, cards),
             *correction_notes(corrected, settings.agree),
             *(checked.notes() if rows.rankings or stale else ()),
             *rows.corpus.duplicate_notes(settings.documents.duplicates),

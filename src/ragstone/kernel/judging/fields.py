@@ -416,8 +416,3 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
 def members_of(judges: Iterable[JudgeFields]) -> list[str]:
     """Return the models that members of these judges name, each once, sorted."""
     return sorted({model for judge in judges for model in judge.models})
-
-
-def read_no_answer(judges: Iterable[JudgeFields]) -> bool:
-    """Return whether no judge reads an answer: then rows without one can be judged."""
-    return not any(leaf.reads_answer for judge in judges for leaf, _model in judge.leaves())

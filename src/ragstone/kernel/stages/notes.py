@@ -156,11 +156,13 @@ def plain_notes(
     skipped: "Sequence[Skipped]" = (),
     missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
+    judges: Iterable[Judge] = (),
     judgements: str = "judgements.jsonl",
 ) -> list[str]:
     """Return the notes: what the corpus lacks, judgements that failed, judges nobody has measured.
 
-    missing: question id -> documents that it names and the corpus lacks. judgements: their file, as whoever
+    missing: question id -> documents that it names and the corpus lacks. judges: whose thresholds may have
+    been fitted with another model. judgements: their file, as whoever
     reads the notes names it.
     """
     notes = []
@@ -177,9 +179,9 @@ def plain_notes(
     notes += [
         f"{metric.judge} of {metric.system}: {n} of {plural(metric.n_rows, 'judgement')} failed, and the "
         "mean leaves them out; the field `error` says why"
-        f"{':' if metric.errors else '.'} {failed_how([metric])}"
+        f"{':' if metric.errors else '.'} {_commonest(Counter(metric.errors))}{AGAIN}"
         for metric in metrics
-        if (n := n_failed(metric))
+        if (n := _n_failed(metric))
     ]
     notes += repeat_notes(metrics)
     notes += lacking_notes(metrics)
@@ -200,7 +202,7 @@ def plain_notes(
             f"There is no baseline for {', '.join(alone)}. {baselines} calls no model and costs nothing: if "
             "a language model does no better, do not pay for it."
         )
-    return notes
+    return notes + fitted_notes(judges, metrics, cards)
 
 
 def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
@@ -278,17 +280,20 @@ def fitted_notes(
     ]
 
 
-def n_failed(metric: MetricSummary) -> int:
+def _n_failed(metric: MetricSummary) -> int:
     """Return how many judgements failed by the judge; those of answers that failed are told by themselves."""
     return sum(n for status, n in metric.statuses.items() if status not in NO_FAILURE_OF_JUDGES)
 
 
-def failed_how(metrics: Iterable[MetricSummary]) -> str:
-    """Return the commonest reason why judgements failed, and what to do."""
+def failures_line(metrics: Sequence[MetricSummary]) -> str:
+    """Return how many judgements failed, the commonest reason, and what to do; "" where none failed."""
+    failed = sum(map(_n_failed, metrics))
+    if not failed:
+        return ""
     errors = Counter[str]()
     for metric in metrics:
         errors.update(metric.errors)
-    return _commonest(errors) + AGAIN
+    return f"{plural(failed, 'judgement')} failed{':' if errors else '.'} {_commonest(errors)}{AGAIN}"
 
 
 def _commonest(errors: Counter[str]) -> str:
