@@ -74,6 +74,7 @@ from .features.label.labelling import next_to_label as next_to_label
 from .features.label.labelling import pairs_to_label as pairs_to_label
 from .features.modes.finding import modes as modes
 from .features.modes.finding import modes_to_label as modes_to_label
+from .features.modes.values import ModesSummary as ModesSummary
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
 from .features.review.applying import apply_review as apply_review
@@ -176,7 +177,6 @@ from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run
 from .kernel.runs.joining import OpenedRows as OpenedRows
 from .kernel.runs.joining import RowVerdict as RowVerdict
-from .kernel.runs.modes import ModesSummary as ModesSummary
 from .kernel.runs.run import read_certificate as read_certificate
 from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary

@@ -13,11 +13,12 @@ from tests.support.spans import TRACE, as_protobuf, request, span
 from tests.support.workbench import Client, create_workbench, opened
 
 import ragstone
+from ragstone.features.modes.values import ModesSummary
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.records import Answer, Context, Document, Judgement, Label, Question, Turn, Verdict
 from ragstone.kernel.runs.blamed import digests
 from ragstone.kernel.runs.joining import MAX_BYTES
-from ragstone.kernel.runs.modes import MODES_FILE, Mode, ModeEvidence, ModesSummary
+from ragstone.kernel.runs.modes import MODES_FILE, Mode, ModeEvidence
 from ragstone.kernel.tables import write_rows
 
 N, KB = 5, 1_000

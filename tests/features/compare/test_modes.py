@@ -11,8 +11,9 @@ import ragstone
 from ragstone.features.compare._mode_sentence_table import MODE_SENTENCES, SENTENCES
 from ragstone.features.compare._modes import _between
 from ragstone.features.compare.values import ComparedModes, ModeDifference
+from ragstone.features.modes.values import read_summary
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.modes import MODES_FILE, ModeShare, read_modes
+from ragstone.kernel.runs.modes import MODES_FILE, ModeShare
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate
 
@@ -38,7 +39,7 @@ def compared(runs, **options):
 
 def labelled(folder, **shares):
     """Have modes.json of a run say what people found, for some of its modes."""
-    summary = read_modes(folder)
+    summary = read_summary(folder)
     modes = [
         msgspec.structs.replace(mode, prevalence=shares[mode.name], n_labelled=60)
         if mode.name in shares
@@ -107,7 +108,7 @@ def test_runs_that_are_labelled_in_full_differ_for_certain():
 
 
 def test_a_mode_of_another_file_is_not_compared_and_said_so(runs):
-    summary = read_modes(runs[1])
+    summary = read_summary(runs[1])
     changed = [
         msgspec.structs.replace(mode, judge_digest="0" * 8) if mode.name == "refusals" else mode
         for mode in summary.modes

@@ -7,12 +7,19 @@ from tests.support.moded_run import RUN, write_moded_run
 from tests.support.scripts import fenced
 
 import ragstone
-from ragstone.features.modes.files import MOST_BYTES, asked_file, earlier_name, mode_name, read_mode_judges
+from ragstone.features.modes.files import (
+    MOST_BYTES,
+    asked_file,
+    earlier_name,
+    mode_name,
+    mode_question,
+    read_mode_judges,
+)
 from ragstone.kernel.judging import parse_judge
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import one_call_prompt
 from ragstone.kernel.records import Answer
-from ragstone.kernel.runs.modes import mode_question, mode_title
+from ragstone.kernel.runs.modes import mode_title
 from ragstone.kernel.runs.notes import add_note
 
 

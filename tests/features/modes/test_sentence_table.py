@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.sentences import said
 
+from ragstone.features.modes.values import ModesProposal, ModesSummary
 from ragstone.features.modes.words import mode_line, modes_blocks, notes
 from ragstone.kernel.document.blocks import Paragraph
-from ragstone.kernel.runs.modes import Mode, ModeShare, ModesProposal, ModesSummary
+from ragstone.kernel.runs.modes import Mode, ModeShare
 
 few = st.integers(0, 30)
 CHECKED = {"mode-checked", "mode-checked-without-its-judge"}

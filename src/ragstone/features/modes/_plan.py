@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.modes.files import read_mode_judges
+from ragstone.features.modes.files import MODES, read_mode_judges
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge, question_clusters
@@ -13,7 +13,6 @@ from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.runs.headlines import common_headline, headlines
-from ragstone.kernel.runs.modes import MODES
 from ragstone.kernel.runs.run import Run, read_run
 from ragstone.kernel.systems.rows import join_questions, with_columns
 from ragstone.kernel.tables import read_rows

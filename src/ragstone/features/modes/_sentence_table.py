@@ -1,8 +1,9 @@
 """What may be said of failure modes: each sentence with its condition."""
 
+from ragstone.features.modes.values import ModesSummary
 from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.errors import plural
-from ragstone.kernel.runs.modes import Mode, ModeShare, ModesSummary
+from ragstone.kernel.runs.modes import Mode, ModeShare
 from ragstone.kernel.sentences import Sentence
 
 FEW_WRONG = 20

@@ -9,21 +9,19 @@ from pathlib import Path
 
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import Judge, load_judge
+from ragstone.kernel.judging.fields import JudgeFields
 from ragstone.kernel.judging.signs import Sign
 from ragstone.kernel.persistence.journal import replace_whole
-from ragstone.kernel.runs.modes import ModeEvidence
+from ragstone.kernel.runs.modes import ModeEvidence, mode_title
 
+MODES = "modes"
+"""The folder of the mode files, beside ragstone.toml."""
 LONGEST_NAME = 60
 MOST_BYTES = 180  # of a name, in UTF-8: file systems take 255, and an ending follows
 APOSTROPHES = "'’ʼ＇`´"
 RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)\d")  # names that Windows takes for devices
 SHOWN_EVIDENCE = 5  # rows that the head of a file quotes
 LONGEST_QUOTE = 160
-
-
-def mode_files(folder: Path) -> list[Path]:
-    """Return the mode files of a folder by their names; none where there is no folder."""
-    return sorted(folder.glob("*.toml"))
 
 
 def read_mode_judges(folder: Path) -> list[Judge]:
@@ -33,7 +31,7 @@ def read_mode_judges(folder: Path) -> list[Judge]:
     whether a row has a mode: its highest score would be the good one.
     """
     judges = []
-    for path in mode_files(folder):
+    for path in sorted(folder.glob("*.toml")):
         judge = load_judge(path)
         if judge.name != unicodedata.normalize("NFC", path.stem):  # some file systems take letters apart
             raise ConfigError(
@@ -160,3 +158,12 @@ def _keys(sign: Sign) -> dict[str, object]:
 def _value(value: object) -> str:
     """Return a value as TOML: of texts, lists and numbers that is JSON, but for DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def mode_question(judge: JudgeFields) -> str:
+    """Return the question that people answer with yes or no for each answer.
+
+    That is the statement that a model is asked to check, where the file has one, else its description.
+    """
+    own = judge.own_texts.get("statement") or judge.description
+    return (own or str(getattr(judge, "prompt", "") or "") or mode_title(judge.name)).strip()

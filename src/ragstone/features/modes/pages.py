@@ -11,12 +11,13 @@ from litestar.params import FromPath, JSONBody
 from ragstone.features.label import hides_from, keep_drawn
 from ragstone.features.modes._plan import plan_modes
 from ragstone.features.modes.finding import modes_to_label
+from ragstone.features.modes.values import ModesSummary, read_summary
 from ragstone.features.modes.words import modes_blocks, notes
 from ragstone.kernel.document.blocks import Block, Heading, Link, Notes, Paragraph
 from ragstone.kernel.document.html import contents_of, render_blocks
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.errors import DataError, plural
-from ragstone.kernel.runs.modes import MODES_FILE, Mode, ModesSummary, read_mode_rows, read_modes
+from ragstone.kernel.runs.modes import MODES_FILE, Mode, read_mode_rows
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AtApp, RunFolder, run_folder
@@ -49,7 +50,7 @@ def modes(
     if hides_from(app, person, run_id):
         why = HIDDEN
     else:
-        summary = read_modes(folder)
+        summary = read_summary(folder)
     if summary is None and not why:
         why = (JUDGED_ANEW if (folder / MODES_FILE).is_file() else NONE_YET).format(run=folder)
     blocks = _blocks(summary, folder, f"{ROOT}/runs/{quote(run_id)}/row") if summary else []
@@ -119,7 +120,7 @@ def queue(
     data: JSONBody[ModeQueue],
 ) -> dict[str, str]:
     """Make the queue that has people check a mode. Raises DataError as `modes_to_label` does."""
-    summary = read_modes(folder)
+    summary = read_summary(folder)
     drawn = modes_to_label(folder, data.mode, n=data.n, settings=app.settings)
     if summary is None or not drawn:
         raise DataError(f"{folder} has no answers to label for {data.mode!r}.")

@@ -7,6 +7,7 @@ from ragstone.features.modes._sentence_table import (
     OUTCOMES,
     interval_text,
 )
+from ragstone.features.modes.values import ModesSummary
 from ragstone.kernel.document.blocks import (
     Block,
     Column,
@@ -19,7 +20,7 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.errors import plural
-from ragstone.kernel.runs.modes import MODES_FILE, Mode, ModeShare, ModesSummary
+from ragstone.kernel.runs.modes import MODES_FILE, Mode, ModeShare
 from ragstone.kernel.runs.wording import asked_line
 from ragstone.kernel.sentences import say
 

@@ -24,7 +24,7 @@ RESULTS = {
     "compare-several": "features.compare.several:SeveralRuns",
     "try": "features.try_._words:PromptTrial",
     "blame": "kernel.runs.blamed:BlameSummary",
-    "modes": "kernel.runs.modes:ModesSummary",
+    "modes": "features.modes.values:ModesSummary",
     "modes-queue": "list features.label.labelling:ToLabel",
     "show": "kernel.runs.joining:OpenedRows",
     "note": "kernel.runs.notes:Note",

@@ -5,7 +5,6 @@ from datetime import date
 
 import msgspec
 
-from ragstone.features.modes import mode_files
 from ragstone.features.watch._cells import DayCell
 from ragstone.features.watch._judged import judge_of
 from ragstone.features.watch._uncovered import BY_MODES, UNCOVERED, ModeSet
@@ -38,7 +37,7 @@ def load_modes(settings: Settings, judges: Sequence[Judge]) -> WatchedModes:
     folder, model = settings.path(settings.monitor.modes), settings.monitor.model or settings.judge.model
     modes: dict[str, Judge] = {}
     left_out: list[str] = []
-    for path in mode_files(folder):
+    for path in sorted(folder.glob("*.toml")):
         try:
             [judge] = load_judges([path])
         except RagstoneError as mistake:

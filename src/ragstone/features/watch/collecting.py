@@ -3,7 +3,6 @@ them.
 """
 
 import asyncio
-import os
 import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError, MissingExtra
 from ragstone.kernel.llm import load_secret
 from ragstone.kernel.serve.headers import HEADERS, STRICT, needs_accounts
-from ragstone.kernel.serve.keys import MAKE_ONE, SHORTEST, Keys, digests, name_of
+from ragstone.kernel.serve.keys import Keys, digests, key_of_variable, name_of
 from ragstone.kernel.serve.limits import RequestLimits, drain
 
 PATHS: Mapping[str, Signal] = {"/v1/traces": "traces", "/v1/logs": "logs"}
@@ -54,13 +53,7 @@ def sender_keys(settings: Settings) -> Keys:
                 "environment variable that holds a key, or listen on 127.0.0.1."
             )
         return {}
-    key = os.environ.get(section.key_env, "").strip()
-    if len(key) < SHORTEST:
-        raise ConfigError(
-            f"[serve.otlp] key_env: the environment variable {section.key_env} holds no key of at least "
-            f"{SHORTEST} characters. {MAKE_ONE}"
-        )
-    return digests({"sender": key})
+    return digests({"sender": key_of_variable(section.key_env, "[serve.otlp] key_env")})
 
 
 def open_receiver(settings: Settings) -> "TraceReceiver":

@@ -43,7 +43,7 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.stages.forecasting import SAMPLE, hear_judged
+from ragstone.kernel.stages.forecasting import hear_judged, sample_of
 from ragstone.kernel.stages.judge import AnyJudge, load_judges
 
 POLL_S = 2.0
@@ -230,13 +230,12 @@ class Watcher:
 
     def forecast(self) -> Forecast:
         """Return what judging what is due would ask. The budget of the day is not looked at."""
-        numbers = self.store.due_numbers(self._names)
-        step = max(1, -(-len(numbers) // SAMPLE))
-        answers = list(self.store.answers(numbers[::step]).values())
 
         async def work(session: Session) -> None:
-            if answers:
-                await hear_judged(answers, self.judges, session, n_rows=len(numbers))
+            sampled = sample_of(self.store.due_numbers(self._names), session)
+            if sampled:
+                answers = list(self.store.answers(sampled).values())
+                await hear_judged(answers, self.judges, session)
 
         return forecast_of(self.settings, work)
 

@@ -6,15 +6,11 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.kernel.judging.fields import JudgeFields
 from ragstone.kernel.records import OWN_THRESHOLD, Judgement
 from ragstone.kernel.runs.blamed import digests
-from ragstone.kernel.runs.summary import Calls, read_numbers
+from ragstone.kernel.runs.summary import read_numbers
 from ragstone.kernel.tables import read_rows
-from ragstone.kernel.tables.shown import Displayed
 
-MODES = "modes"
-"""The folder of the mode files, beside ragstone.toml."""
 MODES_FILE, MODE_ROWS = "modes.json", "mode_judgements.jsonl"
 EvidencePart = Literal["question", "answer", "contexts", "reference", "rationale", "note"]
 
@@ -77,79 +73,22 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.prevalence is not None
 
 
-class ModeOverlap(msgspec.Struct, frozen=True, kw_only=True):
-    """Two modes and the answers that have both, by their judges."""
+class RunModes(msgspec.Struct, frozen=True, kw_only=True):
+    """What modes.json says of each mode, and which files of the run it was made from: file -> digest."""
 
-    first: str
-    second: str
-    n: int
-
-
-class ModesProposal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How modes were proposed. n_read: answers in which signs were looked for, n_signs: signs looked at.
-
-    n_tested: candidates that were tested on answers they were not proposed from, n_named: those of them
-    that are named, n_known: those that are confirmed and have a mode file already, n_repeated: those of a
-    model that are confirmed and hold the wrong answers of one that is named. n_of_people: modes from people's
-    notes, which need no test; n_notes: notes without a tag that a model grouped, n_grouped: those of them
-    that are in a mode. model: that read wrong answers, n_shown: how many; n_quotes:
-    what it quoted, n_held: quotes that are in their row; n_dropped: its modes that quote fewer than two
-    rows truly; n_failed: calls that failed.
-    """
-
-    n_read: int = 0
-    n_signs: int = 0
-    n_tested: int = 0
-    n_named: int = 0
-    n_known: int = 0
-    n_repeated: int = 0
-    n_of_people: int = 0
-    n_notes: int = 0
-    n_grouped: int = 0
-    model: str | None = None
-    n_shown: int = 0
-    n_quotes: int = 0
-    n_held: int = 0
-    n_dropped: int = 0
-    n_failed: int = 0
-
-
-class ModesSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_defaults=True):
-    """The failure modes of a run.
-
-    judge, metric, model: whose verdict says that an answer is wrong. n_answers: answers that it scored,
-    n_wrong: those that are wrong; n_left_out: all others. n_uncovered: wrong answers that no mode holds.
-    proposal: how modes were proposed by this command; None where it counted the modes of files that were
-    there. written: the mode files that it wrote. calls: what it asked for; not in the file.
-    """
-
-    name: str
-    version: str
-    judge: str
-    metric: str
-    model: str
-    n_answers: int
-    n_wrong: int
-    n_left_out: int
     modes: list[Mode]
     made_from: dict[str, str]
-    overlaps: list[ModeOverlap] = []
-    n_uncovered: int = 0
-    proposal: ModesProposal | None = None
-    written: list[str] = []
-    notes: list[str] = []
-    calls: Calls | None = None
 
 
-def read_modes(folder: Path) -> ModesSummary | None:
+def read_modes(folder: Path) -> RunModes | None:
     """Return the modes of a run folder; None without them, or where the run was made anew since.
 
     Raises DataError for a file that holds something else.
     """
     if not (folder / MODES_FILE).is_file():
         return None
-    summary = read_numbers(folder / MODES_FILE, ModesSummary, "modes of a run", "ragstone modes RUN")
-    return summary if summary.made_from == digests(folder) else None
+    held = read_numbers(folder / MODES_FILE, RunModes, "modes of a run", "ragstone modes RUN")
+    return held if held.made_from == digests(folder) else None
 
 
 def read_mode_rows(folder: Path) -> dict[str, dict[tuple[str, str], bool]]:
@@ -179,12 +118,3 @@ def has_mode(row: Judgement) -> bool | None:
 def mode_title(name: str) -> str:
     """Return the name of a mode as it is read: `answers_cut_off` is `answers cut off`."""
     return name.replace("_", " ")
-
-
-def mode_question(judge: JudgeFields) -> str:
-    """Return the question that people answer with yes or no for each answer.
-
-    That is the statement that a model is asked to check, where the file has one, else its description.
-    """
-    own = judge.own_texts.get("statement") or judge.description
-    return (own or str(getattr(judge, "prompt", "") or "") or mode_title(judge.name)).strip()

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,6 +37,17 @@ def read_keys(path: Path) -> dict[str, str]:
                 f"keys_file {path}: {name} is not a string of at least {SHORTEST} characters. {MAKE_ONE}"
             )
     return table
+
+
+def key_of_variable(variable: str, setting: str) -> str:
+    """Return the key that an environment variable holds. setting: that names it. Raises ConfigError."""
+    key = os.environ.get(variable, "").strip()
+    if len(key) < SHORTEST:
+        raise ConfigError(
+            f"{setting}: the environment variable {variable} holds no key of at least {SHORTEST} "
+            f"characters. {MAKE_ONE}"
+        )
+    return key
 
 
 def digests(keys: Mapping[str, str]) -> Keys:
