@@ -37,7 +37,8 @@ GROUPS = {
         (
             "summarise",
             "MetricSummary",
-            *map("features.{}".format, ("answer", "judge", "retrieve", "ask", "run", "try_", "report")),
+            "try_prompt",
+            *map("features.{}".format, ("answer", "judge", "retrieve", "ask", "run", "report")),
         ),
         needs_run=True,
     ),

@@ -63,6 +63,7 @@ from .features.improve.fit import write_cascade as write_cascade
 from .features.improve.judge_files import Frozen as Frozen
 from .features.improve.learn import learn_judge as learn_judge
 from .features.improve.learned import Learning as Learning
+from .features.improve.trial.trying import try_prompt as try_prompt
 from .features.improve.values import Development as Development
 from .features.judge.judging import judge as judge
 from .features.judges.library import ListedJudge as ListedJudge
@@ -99,7 +100,6 @@ from .features.simulate.log_likeness import likeness as likeness
 from .features.tag.tagging import tag as tag
 from .features.translate.translating import Translation as Translation
 from .features.translate.translating import translate as translate
-from .features.try_.trying import try_prompt as try_prompt
 from .features.watch.collector import SpanReceipt as SpanReceipt
 from .features.watch.collector import store_spans as store_spans
 from .features.watch.gaps import Gap as Gap

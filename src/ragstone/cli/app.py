@@ -42,7 +42,7 @@ PANELS: dict[str, Commands] = {
         "ask": "features.ask.command:ask",
         "compare": "features.compare.command:compare",
         "report": "features.report.command:report",
-        "try": "features.try_.command:try_",
+        "try": "features.improve.trial.command:try_",
         "blame": "features.blame.command:blame",
         "modes": "features.modes.command:modes",
         "bench": (

@@ -30,7 +30,7 @@ PAGES = (
     "features.note.pages",
     "features.review.pages",
     "features.review.set_pages",
-    "features.try_.pages",
+    "features.improve.trial.pages",
     "features.watch.monitor_pages",
     "features.watch.trace_pages",
     "features.watch.trace_act_pages",

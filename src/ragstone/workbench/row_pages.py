@@ -9,8 +9,8 @@ import msgspec
 from litestar import Response, get
 from litestar.params import FromPath
 
+from ragstone.features.improve.trial.pages import offered
 from ragstone.features.label.picking import label_places, seen_labels
-from ragstone.features.try_.pages import offered
 from ragstone.kernel.document.html import safe, script_json
 from ragstone.kernel.document.room import PageRoom
 from ragstone.kernel.errors import DataError

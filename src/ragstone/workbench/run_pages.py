@@ -13,10 +13,10 @@ from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
+from ragstone.features.improve.trial.pages import offered
 from ragstone.features.report.bare import bare_run
 from ragstone.features.report.page import render_run
 from ragstone.features.report.words import made_blocks, number_blocks
-from ragstone.features.try_.pages import offered
 from ragstone.kernel.document.blocks import RowList
 from ragstone.kernel.document.html import (
     contents_of,

@@ -1,5 +1,1 @@
-"""A judge and labels -> a better judge: developed by hand, learnt, or fitted as a cascade."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+"""A judge or a prompt -> a better one: tried on rows, developed by hand, learnt, or fitted as a cascade."""

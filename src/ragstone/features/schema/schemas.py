@@ -22,7 +22,7 @@ RESULTS = {
     "ask": "features.ask.asking:AskedQuestion",
     "compare": "features.compare.values:Comparison",
     "compare-several": "features.compare.several:SeveralRuns",
-    "try": "features.try_._words:PromptTrial",
+    "try": "features.improve.trial._words:PromptTrial",
     "blame": "kernel.runs.blamed:BlameSummary",
     "modes": "features.modes.values:ModesSummary",
     "modes-queue": "list features.label.labelling:ToLabel",

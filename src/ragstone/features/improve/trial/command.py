@@ -43,8 +43,14 @@ def try_(
     - `ragstone try runs/mine --prompt shorter.toml`
     - `ragstone try runs/mine --judge judges/my_correctness.toml --limit 5`
     """
-    from ragstone.features.try_._words import trial_document
-    from ragstone.features.try_.trying import draft_of, forecast_trial, run_trial, trial_task, with_model
+    from ragstone.features.improve.trial._words import trial_document
+    from ragstone.features.improve.trial.trying import (
+        draft_of,
+        forecast_trial,
+        run_trial,
+        trial_task,
+        with_model,
+    )
 
     settings = with_model(asking.settings(), model)
     draft = draft_of(prompt, judge)

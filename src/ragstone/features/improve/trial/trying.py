@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.try_._words import PromptTrial, TrialRow, TrialScore
+from ragstone.features.improve.trial._words import PromptTrial, TrialRow, TrialScore
 from ragstone.kernel.config import Sampling, Settings, choose, load_settings, sampling_of
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session

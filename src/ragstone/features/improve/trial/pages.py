@@ -9,23 +9,19 @@ from litestar import Response, get, post
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, JSONBody
 
-from ragstone.features.improve import (
+from ragstone.features.improve.develop import draft_as_run
+from ragstone.features.improve.draft_forms import (
     DraftChecked,
     DraftText,
     Started,
     check_draft,
     check_length,
-    draft_as_run,
-    draft_prompt,
-    freeze,
-    judge_file,
-    keep_prompt,
     messages_of,
-    parse_draft,
-    saved_prompt,
 )
-from ragstone.features.try_._words import PromptTrial, trial_document
-from ragstone.features.try_.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
+from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
+from ragstone.features.improve.prompt_files import draft_prompt, keep_prompt, saved_prompt
+from ragstone.features.improve.trial._words import PromptTrial, trial_document
+from ragstone.features.improve.trial.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
 from ragstone.kernel.config import ModelSettings, Settings, choose
 from ragstone.kernel.console.forms import Expected, check_model, models_of
 from ragstone.kernel.document.html import render_blocks
@@ -188,7 +184,7 @@ def try_page(
     document = trial_document(trial.trial) if trial else None
     return page(
         request,
-        "features/try_/try.html",
+        "features/improve/trial/try.html",
         f"Try {offered(app, folder)[what]}",
         run_id=run_id,
         what=what,

@@ -63,7 +63,7 @@ def test_a_judge_judges_the_saved_answers_of_the_rows_that_are_named(run, settin
 
 
 def test_the_forecast_says_what_is_then_asked(run, settings, tmp_path, fake_openai):
-    from ragstone.features.try_.trying import draft_of, forecast_trial, trial_task
+    from ragstone.features.improve.trial.trying import draft_of, forecast_trial, trial_task
 
     prompt = written(tmp_path, "loud.toml", prompt_text("Always shout."))
     asked = fake_openai.n_requests
