@@ -31,14 +31,14 @@ import ragstone
 from farm_tools.crops import crops_tool
 from farm_tools.open_meteo import WeatherOptions
 from farm_tools.weather import weather_tool
-from ragstone.features.blame._points import CountedPoint, Points, share_out
+from ragstone.features.blame._points import COMPONENTS, CountedPoint, Points, share_out
 from ragstone.kernel.corpus.tags import load_tags
 from ragstone.kernel.embedding.gathering import Gathered
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.records import Answer, Context, Document, Judgement, Question, Step, Turn
 from ragstone.kernel.retrieval.bm25 import bm25_over
 from ragstone.kernel.runs.blamed import read_causes
-from ragstone.kernel.runs.causes import COMPONENTS, Caused, SystemBlame
+from ragstone.kernel.runs.causes import Caused, SystemBlame
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone_assistant._scope import scope_guard
 from ragstone_assistant.answering.answering import Answering

@@ -2,10 +2,18 @@ import pytest
 from tests.support.plain_rows import judgement_row, summary_row
 from tests.support.planted_faults import FAULTS, LEAD, largest_of, planted_blame
 
-from ragstone.features.blame._points import CountedPoint, Points, points_of, second_by_people, share_out
+from ragstone.features.blame._points import (
+    COMPONENTS,
+    WITHOUT_TOOLS,
+    CountedPoint,
+    Points,
+    points_of,
+    second_by_people,
+    share_out,
+)
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Label, Question, Step
-from ragstone.kernel.runs.causes import COMPONENTS, WITHOUT_TOOLS, Caused, is_right
+from ragstone.kernel.runs.causes import Caused, is_right
 from ragstone.kernel.statistics.paired import mcnemar_p
 
 GRADE = summary_row(judge="grade", scale=(1, 5))

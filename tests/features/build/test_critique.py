@@ -10,7 +10,8 @@ from ragstone.features.build._critique import (
     critique,
     drop_known,
 )
-from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
+from ragstone.features.build._losses import lose
+from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage
 from ragstone.kernel.judging.inputs import UNANSWERABLE
 from ragstone.kernel.llm import CallFailed, Reply
 from ragstone.kernel.records import Question, Usage

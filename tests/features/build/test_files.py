@@ -1,8 +1,9 @@
 import pytest
 
+from ragstone.features.build._losses import lose
 from ragstone.features.build.files import check_build_outputs, give_ids, part_path, write_build
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question
 from ragstone.kernel.tables import read_rows

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from ragstone.features.build._built import Written
 from ragstone.features.build._filling import Sift, WritingTask, WrittenCandidates, count_accepted, fill
+from ragstone.features.build._losses import lose
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage, lose
+from ragstone.kernel.dataset.candidate import Candidate, Loss, SourcePassage
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.records import Question

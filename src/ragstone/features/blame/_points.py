@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -13,8 +14,6 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import MetricSummary
 from ragstone.kernel.records import Answer, Judgement, Label, Question
 from ragstone.kernel.runs.causes import (
-    COMPONENTS,
-    WITHOUT_TOOLS,
     Caused,
     ChangePrice,
     Component,
@@ -28,6 +27,8 @@ from ragstone.kernel.statistics import mean_estimates
 from ragstone.kernel.statistics.paired import holm, paired_tests
 
 NO_VERDICT = "not judged"
+COMPONENTS: tuple[Component, ...] = get_args(Component)
+WITHOUT_TOOLS = tuple(name for name in COMPONENTS if name != "tools")
 
 
 class CountedPoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,8 +7,9 @@ import msgspec
 
 from ragstone.features.build._built import noted
 from ragstone.features.build._critic import Critic, CriticScore, criticise
+from ragstone.features.build._losses import lose
 from ragstone.kernel.dataset.answers import answers_correctly, is_guessable
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.judging.inputs import UNANSWERABLE
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.kernel.records import Question, references

@@ -28,9 +28,10 @@ from ragstone.features.build._filling import (
     fill,
     sift_questions,
 )
+from ragstone.features.build._losses import lose
 from ragstone.features.build._styles import DialogueTurn, load_style
 from ragstone.features.build._writing import DRAWN_AT, IN_LANGUAGE, STERN, write_questions
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
 from ragstone.kernel.files.language import detect_language

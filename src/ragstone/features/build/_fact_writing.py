@@ -9,10 +9,10 @@ from typing import Annotated
 import msgspec
 
 from ragstone.features.build._built import Written, call_failed
+from ragstone.features.build._losses import check_candidate, lose
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
-from ragstone.kernel.dataset.checks import check_candidate
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce

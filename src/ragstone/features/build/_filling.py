@@ -11,13 +11,12 @@ from ragstone.features.build._critic import Critic
 from ragstone.features.build._critique import ask_closed_book, critique, drop_known
 from ragstone.features.build._fact_writing import write_facts
 from ragstone.features.build._falsifying import Falsified, falsify_fact
+from ragstone.features.build._losses import check_candidate, lose, mark_repeats
 from ragstone.features.build._plan import Cut
 from ragstone.features.build.files import give_ids
 from ragstone.kernel.config import BuildSection
-from ragstone.kernel.dataset.candidate import Candidate, Loss, lose
+from ragstone.kernel.dataset.candidate import Candidate, Loss
 from ragstone.kernel.dataset.certificate import CriticMeasured
-from ragstone.kernel.dataset.checks import check_candidate
-from ragstone.kernel.dataset.repeats import mark_repeats
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging.finding import no_model
 from ragstone.kernel.llm import Ask

@@ -11,8 +11,9 @@ from typing import Annotated
 import msgspec
 
 from ragstone.features.build._built import Written, call_failed
+from ragstone.features.build._losses import lose
 from ragstone.features.build._styles import DialogueTurn, render_style
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.dataset.evidence import HOWS, EvidenceMatch, find_evidence
 from ragstone.kernel.dataset.languages import language_name, speaks
 from ragstone.kernel.files.language import detect_language

@@ -25,6 +25,7 @@ from ragstone.features.build._filling import (
     fill,
 )
 from ragstone.features.build._forecasting import forecast_build
+from ragstone.features.build._losses import lose, mark_repeats
 from ragstone.features.build._plan import Cut, choose_passages, cut_passages, own_rng, shuffled
 from ragstone.features.build._session import build_in_session, document_id_of
 from ragstone.features.build.certificate.page import EvaluationSet
@@ -32,8 +33,7 @@ from ragstone.features.build.files import give_ids
 from ragstone.features.build.questions import longest_passage, open_writer
 from ragstone.kernel.config import BuildSection, Settings, choose, load_settings
 from ragstone.kernel.config.datasets import Change
-from ragstone.kernel.dataset.candidate import Candidate, SourcePassage, lose
-from ragstone.kernel.dataset.repeats import mark_repeats
+from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions
 from ragstone.kernel.errors import ConfigError, nearest, takes_rows

@@ -99,13 +99,6 @@ def tempting_evidence(question: Question) -> list[Evidence]:
     return [msgspec.convert(span, Evidence)] if isinstance(span, dict) else []
 
 
-def lose(candidate: Candidate, reason: str, detail: str | None = None) -> Candidate:
-    """Return the candidate as lost for this reason; one that is lost already keeps its first loss."""
-    if candidate.loss is not None:
-        return candidate
-    return msgspec.structs.replace(candidate, loss=Loss(reason=reason, detail=detail))
-
-
 Reason = Literal[
     "wrong_answer",
     "not_in_document",

@@ -12,7 +12,7 @@ import msgspec
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.dataset.answers import compares_two, offers_choice, polarity, says_unknown
-from ragstone.kernel.dataset.candidate import Candidate, lose
+from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.judging.lexical import context_overlap
 from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import Question, references
@@ -147,22 +147,6 @@ _UNSPACED = re.compile(
 )
 
 Check = Callable[[Candidate], str | None]
-
-
-def check_candidate(candidate: Candidate) -> Candidate:
-    """Return the candidate, lost for the first thing that is found against it.
-
-    In this order: `empty`, `too_long`, `no_question`, `mentions_context`, `answer_in_question`,
-    `evidence_too_short` (see REASONS). A question that no document answers needs no answer, a statement
-    (`true_false`) asks nothing.
-    """
-    if candidate.loss is not None:
-        return candidate
-    for reason, check in CHECKS.items():
-        detail = check(candidate)
-        if detail is not None:
-            return lose(candidate, reason, detail)
-    return candidate
 
 
 def length_in_words(text: str) -> int:

@@ -12,8 +12,6 @@ import msgspec
 
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.candidate import Candidate, lose
-from ragstone.kernel.records import Question, references
 
 # What tokenize leaves out and yet tells questions apart: "C++" and "C#", "|>" and "~H", "€" and "$".
 _SYMBOLS = re.compile(
@@ -211,7 +209,7 @@ def repeated(texts: Sequence[str]) -> list[int | None]:
     The earlier one repeats none itself. A repetition has the same words, in whatever case and punctuation; or
     differs by politeness, articles and other function words, plurals, and the order of phrases. Texts that
     differ by a number, a name, a negation or any other word are no repetitions. Time grows with the number of
-    texts; texts of one language are expected, see `mark_repeats`.
+    texts.
     """
     earlier: list[int | None] = [None] * len(texts)
     for repeat in find_repeats(texts):
@@ -240,33 +238,6 @@ def find_repeats(texts: Sequence[str]) -> Iterator[Repeat]:
             known.append((number, content))
         else:
             yield Repeat(number, of, exact=False)
-
-
-def mark_repeats(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates, those that repeat an earlier one of their language lost.
-
-    Lost ones are not compared. The detail names the first of the group, by its id or in its words; where the
-    answers come from different documents it says so, for one question that has two answers is ambiguous.
-    """
-    marked = list(candidates)
-    by_language: dict[str | None, list[int]] = defaultdict(list)
-    for number, candidate in enumerate(candidates):
-        if candidate.loss is None:
-            by_language[candidate.question.lang].append(number)
-    for numbers in by_language.values():
-        for repeat in find_repeats([candidates[number].question.question for number in numbers]):
-            number, of = numbers[repeat.number], candidates[numbers[repeat.of]].question
-            detail = _described(candidates[number].question, of)
-            marked[number] = lose(marked[number], "duplicate" if repeat.exact else "near_duplicate", detail)
-    return marked
-
-
-def _described(question: Question, first: Question) -> str:
-    name = first.id or first.question
-    documents = set(question.document_ids or ()), set(first.document_ids or ())
-    if references(question) == references(first) or documents[0] == documents[1]:
-        return name
-    return f"{name} (of another document, with another answer: the question is ambiguous)"
 
 
 def _same_order(content: Sequence[str], other: Sequence[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
@@ -79,10 +79,6 @@ class Caused(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause
     component: Component
     because: str
-
-
-COMPONENTS: tuple[Component, ...] = get_args(Component)
-WITHOUT_TOOLS = tuple(name for name in COMPONENTS if name != "tools")
 
 
 class ComponentShare(msgspec.Struct, frozen=True, kw_only=True):
