@@ -78,6 +78,8 @@ from .features.modes.finding import modes_to_label as modes_to_label
 from .features.modes.values import ModesSummary as ModesSummary
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
+from .features.retrieve.trec import read_qrels as read_qrels
+from .features.retrieve.trec import read_trec_run as read_trec_run
 from .features.review.applying import apply_review as apply_review
 from .features.review.decisions import Decision as Decision
 from .features.review.decisions import read_decisions as read_decisions
@@ -170,8 +172,6 @@ from .kernel.retrieval.evaluate import evaluate_rankings as evaluate_rankings
 from .kernel.retrieval.evaluate import measure_queries as measure_queries
 from .kernel.retrieval.relevance import same_documents as same_documents
 from .kernel.retrieval.summary import RetrievalSummary as RetrievalSummary
-from .kernel.retrieval.trec import read_qrels as read_qrels
-from .kernel.retrieval.trec import read_trec_run as read_trec_run
 from .kernel.runs.blamed import BlameSummary as BlameSummary
 from .kernel.runs.joined import FinishedRun as FinishedRun
 from .kernel.runs.joined import read_run as read_run

@@ -5,8 +5,7 @@ import pytest
 from tests.support.scripts import always, fail, nonce_in, prompt_of, say
 
 import ragstone
-from ragstone.features.tag.tagging import Tagging, forecast_tagging, tag
-from ragstone.kernel.corpus.model_tags import merge_spellings
+from ragstone.features.tag.tagging import Tagging, forecast_tagging, merge_spellings, tag
 from ragstone.kernel.corpus.tags import Tag
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Chunk, Document

@@ -7,7 +7,6 @@ from .certificate.page import certified_blocks as certified_blocks
 from .certificate.page import write_certificate as write_certificate
 from .certificate.wording import headline as headline
 from .certificate.wording import review_sentences as review_sentences
-from .files import CERTIFICATE as CERTIFICATE
 from .files import CERTIFICATE_PAGE as CERTIFICATE_PAGE
 from .files import SIDES as SIDES
 from .files import part_path as part_path

@@ -17,10 +17,11 @@ from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.dataset.split import Side
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question
+from ragstone.kernel.runs.run import CERTIFICATE
 from ragstone.kernel.tables import check_output, check_place, open_rows
 
 SIDES: tuple[Side, ...] = ("dev", "test")
-CERTIFICATE, CERTIFICATE_PAGE = "certificate.json", "certificate.html"
+CERTIFICATE_PAGE = "certificate.html"
 FICTIONAL = ("documents.jsonl", "questions.jsonl")
 
 

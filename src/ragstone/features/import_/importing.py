@@ -23,10 +23,9 @@ from ragstone.features.import_._rows import (
 )
 from ragstone.features.import_.summary import ImportSummary, ImportTally, Remarked
 from ragstone.kernel.dataset.languages import speaks
-from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, explaining
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.records import Document, Question
-from ragstone.kernel.retrieval.trec import write_grades
 from ragstone.kernel.tables import (
     check_output,
     check_place,
@@ -335,7 +334,11 @@ def _with_qrels(summary: ImportSummary, path: Path, qrels: Mapping[str, Mapping[
                 whole.setdefault(question, {})[document] = grade
             else:
                 places.append(f"question {question!r}, document {document!r}")
-    write_grades(path, whole)
+    with explaining(f"{path}: could not be written"):
+        with partial_path(path).open("w", encoding="utf-8", newline="\n") as file:
+            for question, grades in whole.items():
+                file.writelines(f"{question} 0 {document} {grade}\n" for document, grade in grades.items())
+        partial_path(path).replace(path)
     if not places:
         return summary
     remark = Remarked(kind="changed", reason=SPACED, n=len(places), places=places[:5])

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.console.asking import Asking, asks_models
+from ragstone.kernel.console.asking import Asking, asks_models, leave
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Model, QuestionsFile
-from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
+from ragstone.kernel.console.printing import say, show_found
 
 if TYPE_CHECKING:
     from ragstone.features.improve.develop import DevelopmentRun
@@ -102,12 +102,9 @@ def _run(run: "DevelopmentRun", judge: Path, freeze: str | None, asking: Asking)
 
     development = run_draft(run)
     show_found(development, lambda: development_document(development), json=asking.json, whole=asking.whole)
-    if development.after.statuses.get("over_budget"):
-        if freeze is not None:
-            say(
-                "Nothing was frozen: the draft has not judged every row. Run it again with a larger --budget."
-            )
-        raise typer.Exit(OVER_BUDGET)
+    if development.after.statuses.get("over_budget") and freeze is not None:
+        say("Nothing was frozen: the draft has not judged every row. Run it again with a larger --budget.")
+    leave(development.after.statuses, None, strict=False)
     if freeze is not None:
         frozen = freeze_judge(judge, freeze, development=development, settings=run.settings)
         say(f"Frozen: {frozen.path} is now version {frozen.version}, kept as {frozen.kept}.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ragstone.kernel.console.columns import reads_rows
-from ragstone.kernel.console.options import AsJson, Force, LabelsFile, Output, Seed, Whole
+from ragstone.kernel.console.options import AsJson, Force, Output, Seed, Whole
 from ragstone.kernel.console.printing import say, show_found
 
 Share = Annotated[
@@ -31,7 +31,7 @@ LeastAgreement = Annotated[
 @reads_rows
 def fit(
     judgements: Annotated[Path, typer.Argument(help="Judgements of the labelled answers by both judges.")],
-    labels: LabelsFile,
+    labels: Annotated[Path, typer.Argument(help="People's labels: question_id, system, score.")],
     *,
     cheap: Annotated[
         str, typer.Option("--cheap", help="The cheap judge, which is asked first: a name or a .toml file.")

@@ -47,7 +47,6 @@ from ragstone.features.improve.learned import (
     gain_of,
     nearer_of,
     needed_labels,
-    spread_of_gain,
     toward_of,
 )
 from ragstone.features.improve.values import Scale
@@ -292,8 +291,8 @@ def _with_needed(
     wanted = gain(candidate) if gain(candidate) > 0 else A_GAIN * rows.unit.span
     old, mine = rows.worths(before.scores, before.yes_from), worths_of_result(best, rows)
     clusters = [rows.clusters[n] for n in np.flatnonzero(best.asked)]
-    spread = spread_of_gain(old[best.asked], mine[best.asked], clusters)
-    needed = needed_labels(spread, wanted, learning.n_test / (learning.n_dev + learning.n_test))
+    test_share = learning.n_test / (learning.n_dev + learning.n_test)
+    needed = needed_labels(old[best.asked], mine[best.asked], clusters, wanted, test_share)
     return msgspec.structs.replace(learning, needed=needed, needed_gain=None if needed is None else wanted)
 
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.features.improve.develop_command import AnswersFile, LabelsFile, Mapping, Threshold, score_scale
-from ragstone.kernel.console.asking import Asking, asks_models
+from ragstone.kernel.console.asking import Asking, asks_models, leave
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Model, QuestionsFile
-from ragstone.kernel.console.printing import OVER_BUDGET, say, show_found
+from ragstone.kernel.console.printing import say, show_found
 
 if TYPE_CHECKING:
     from ragstone.features.improve.learned import Learning
@@ -97,5 +97,4 @@ def _tell(learning: "Learning", asking: Asking) -> None:
     if learning.new_version is not None:
         path = learning.version_path
         say(f"{path} is now version {learning.new_version}. Use it: --judge {path}")
-    if learning.verdict == "over budget":
-        raise typer.Exit(OVER_BUDGET)
+    leave(["over_budget"] if learning.verdict == "over budget" else [], None, strict=False)

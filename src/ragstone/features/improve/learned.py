@@ -11,7 +11,7 @@ from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.statistics import Estimate, Floats, mean_estimate
 from ragstone.kernel.statistics.paired import PairedTest, paired_tests
-from ragstone.kernel.statistics.power import Spread, needed_rows, spread_of
+from ragstone.kernel.statistics.power import needed_rows, spread_of
 
 LearningMethod = Literal["calibration", "stack", "cascade", "examples", "prompt"]
 METHODS: tuple[LearningMethod, ...] = get_args(LearningMethod)
@@ -252,17 +252,16 @@ def gain(candidate: LearnedCandidate) -> float:
     return candidate.test.difference.value if candidate.test else 0.0
 
 
-def spread_of_gain(before: Floats, after: Floats, clusters: Sequence[str]) -> Spread | None:
-    """Return how much the differences vary, None where that cannot be told."""
-    alone = len(set(clusters)) == len(clusters)
-    yes_no = alone and bool(np.isin(np.concatenate([before, after]), (0, 1)).all())
-    return spread_of(after - before, clusters, yes_no=yes_no)
-
-
-def needed_labels(spread: Spread | None, wanted: float, test_share: float) -> int | None:
+def needed_labels(
+    before: Floats, after: Floats, clusters: Sequence[str], wanted: float, test_share: float
+) -> int | None:
     """Return how many labelled answers in all let the test part find a gain four times out of five.
 
-    test_share: of the labelled answers. None where there is no gain, or nothing is known of its spread.
+    before, after: of each answer, from which is taken how much the gain varies. wanted: the gain. test_share:
+    of the labelled answers. None where there is no gain, or nothing is known of its spread.
     """
+    alone = len(set(clusters)) == len(clusters)
+    yes_no = alone and bool(np.isin(np.concatenate([before, after]), (0, 1)).all())
+    spread = spread_of(after - before, clusters, yes_no=yes_no)
     rows = needed_rows(spread, wanted) if spread is not None and wanted > 0 else None
     return None if rows is None or not test_share else math.ceil(rows / test_share)

@@ -51,7 +51,7 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
-from ragstone.kernel.serve.jobs import JobState, JudgeRun, Life, caps_of_form
+from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
 
@@ -328,7 +328,7 @@ def run(
         store.put_draft(draft, outcome_of(development), development)
         return draft.number
 
-    def ended(life: Life, problem: str | None) -> None:
+    def ended(life: str, problem: str | None) -> None:
         if life in ("failed", "stopped"):
             store.put_draft(draft, Outcome(state="failed" if life == "failed" else "stopped", words=problem))
 

@@ -1,15 +1,17 @@
 """`ragstone retrieve`: the retriever that the settings declare, or rankings made elsewhere, measured."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ragstone.features.retrieve._failed import FailedQuestion, failed_questions
+from ragstone.features.retrieve.trec import label_questions, read_qrels, read_trec_run, write_trec_run
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.stale import check_evidence
+from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.engine.digests import made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.mapping import on_cluster
@@ -32,9 +34,8 @@ from ragstone.kernel.retrieval.measures import Grades
 from ragstone.kernel.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.kernel.retrieval.search import build_search
 from ragstone.kernel.retrieval.summary import RetrievalSummary
-from ragstone.kernel.retrieval.trec import label_questions, read_qrels, read_trec_run, write_trec_run
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_of, corpus_on
+from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_on, load_corpus, read_documents
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
 from ragstone.kernel.stages.notes import plain_notes
@@ -150,7 +151,7 @@ def measure_rankings(
     grades = _grades(qrels, questions)
     if trec:
         write_trec_run(trec, cut)
-    corpus = corpus_of(settings, chunks)
+    corpus = _corpus_of(settings, chunks)
     ids = {question.id for question in questions}
     if settings.questions.limit:
         cut = [ranking for ranking in cut if ranking.question_id in ids]
@@ -181,10 +182,25 @@ def _grades(qrels: Path | None, questions: Sequence[Question]) -> Mapping[str, G
 
 
 async def _corpus_on(session: Session, chunks: Path | None) -> ChunkedCorpus:
-    """Return what corpus_of returns, by the engine of the session."""
+    """Return what _corpus_of returns, by the engine of the session."""
     if chunks is None:
         return await corpus_on(session)
-    return corpus_of(session.settings, chunks, session.embedder)
+    return _corpus_of(session.settings, chunks, session.embedder)
+
+
+def _corpus_of(
+    settings: Settings, chunks: Path | None, embedder: Callable[[str], Embed] | None = None
+) -> ChunkedCorpus:
+    """Return the corpus that the settings declare, with the chunks of a file where one is given."""
+    if chunks is None:
+        return load_corpus(settings, embedder)
+    corpus = read_documents(settings, settings.documents.paths)
+    return ChunkedCorpus(
+        documents=corpus.documents,
+        skipped=corpus.skipped,
+        chunks=list(read_rows(chunks, Chunk)),
+        duplicates=corpus.duplicates,
+    )
 
 
 def _summarise(
@@ -250,7 +266,7 @@ def forecast_retrieving(settings: Settings, chunks: Path | None = None) -> Forec
     """Return what rerankers would ask. Raises what rank_to_file raises before a call."""
 
     async def work(session: Session) -> None:
-        questions, corpus = asked_questions(settings), corpus_of(settings, chunks, session.embedder)
+        questions, corpus = asked_questions(settings), _corpus_of(settings, chunks, session.embedder)
         sampled = sample_of(questions, session)
         await rank_questions(sampled, corpus.chunks, session, documents=corpus.documents)
 

@@ -9,11 +9,12 @@ from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.dataset.candidate import REASONS, Candidate, SourcePassage
 from ragstone.kernel.dataset.checks import CHECKS
 from ragstone.kernel.dataset.languages import language_name, speaks
-from ragstone.kernel.dataset.repeats import LONGEST, find_repeats
+from ragstone.kernel.dataset.repeats import find_repeats
 from ragstone.kernel.privacy.masking import mask_texts
 from ragstone.kernel.records import Question, references
 
 COMPARED = 50  # of the questions that share most words, those that are compared in full
+STEMMED = 2000  # characters of a question: a longer text repeats only what is the same throughout
 STEM = 4  # characters by which words are taken for forms of one: plurals differ at the end
 
 
@@ -85,4 +86,4 @@ def warnings_of(question: Question, others: Others | None = None, text_of: TextO
 
 def _stems(text: str) -> set[str]:
     """Return the beginnings of a text's words."""
-    return {word[:STEM] for word in tokenize(text[:LONGEST])}
+    return {word[:STEM] for word in tokenize(text[:STEMMED])}

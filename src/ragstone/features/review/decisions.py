@@ -1,5 +1,6 @@
 """Decisions of people on the questions of a set: the log that keeps them, and those that stand."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, get_args
@@ -8,7 +9,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ragstone.kernel.dataset.candidate import REJECTIONS, Reason
-from ragstone.kernel.dataset.certificate import short_digest
 from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.persistence.journal import Journal
 from ragstone.kernel.records import Evidence, Question, Row, references
@@ -110,8 +110,9 @@ def values_of(source: Question | Values, names: Sequence[Field]) -> Values:
 
 
 def digest_of(question: Question) -> str:
-    """Return a digest of what a reader sees: question, alternatives of the reference, kind, answerable."""
-    return short_digest([question.question, references(question), question.kind, question.answerable])
+    """Return 16 digits of the SHA-256 of what a reader sees: question, references, kind, answerable."""
+    seen = [question.question, references(question), question.kind, question.answerable]
+    return hashlib.sha256(msgspec.json.encode(seen)).hexdigest()[:16]
 
 
 def rejection_text(decision: Decision) -> str:

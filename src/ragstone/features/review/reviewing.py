@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.build import CERTIFICATE, CERTIFICATE_PAGE, SIDES, part_path, write_certificate
+from ragstone.features.build import CERTIFICATE_PAGE, SIDES, part_path, write_certificate
 from ragstone.features.review._certified import candidates_of, recertify, review_numbers
 from ragstone.features.review.applying import ReviewedQuestion, TextOf, left_out, read_whole, review_items
 from ragstone.features.review.decisions import log_path, read_decisions
@@ -17,7 +17,7 @@ from ragstone.kernel.dataset.certificate import Certificate, ReviewNumbers, fit
 from ragstone.kernel.dataset.split import Side
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Document, Question
-from ragstone.kernel.runs.run import read_certificate
+from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.tables import check_output, check_place, open_rows, parse_row, read_rows
 
 NAMES = ("documents.jsonl", "documents.parquet", "documents.csv")

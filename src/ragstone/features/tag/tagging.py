@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from ragstone.kernel.config import Settings, load_settings
-from ragstone.kernel.corpus.model_tags import TagChoice, choose_tags, merge_spellings, name_topic
+from ragstone.kernel.corpus.model_tags import TagChoice, choose_tags, name_topic
 from ragstone.kernel.corpus.tags import Tag, load_tags, match_tags, with_tags
 from ragstone.kernel.corpus.topics import Labels, group_texts, topic_names, topic_terms, unique_names
 from ragstone.kernel.embedding.model import NotEmbedded
@@ -195,6 +195,21 @@ async def _tags_of(
                 for some in tags
             ]
     return tags, chosen
+
+
+def merge_spellings(values: Iterable[str]) -> Mapping[str, str]:
+    """Return for each value the spelling that it is merged into: the commonest of those that differ in case.
+
+    Of equally common ones the first in the order of characters.
+    """
+    spellings: dict[str, Counter[str]] = {}
+    for value in values:
+        spellings.setdefault(value.casefold(), Counter())[value] += 1
+    return {
+        value: min(counts, key=lambda spelling: (-counts[spelling], spelling))
+        for counts in spellings.values()
+        for value in counts
+    }
 
 
 async def _topics_of(

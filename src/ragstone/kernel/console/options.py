@@ -90,4 +90,3 @@ SeedOfRun = Annotated[
     typer.Option("--seed", min=0, help="Seed of all random choices; default: seed in [run]."),
 ]
 JudgementsFile = Annotated[Path, typer.Argument(help="The judges' scores: a file of judgements, or a run.")]
-LabelsFile = Annotated[Path, typer.Argument(help="People's labels: question_id, system, score.")]

@@ -1,8 +1,7 @@
 """A model chooses tags and names topics: the prompts, the forms of reply, and what becomes of a failure."""
 
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -92,21 +91,6 @@ async def name_topic(terms: Sequence[str], texts: Sequence[str], ask: Ask, secre
         return TagChoice(None, failure.status, str(failure))
     name = tidy(reply.value.name)
     return TagChoice(name) if name else TagChoice(None, "unparsable", "the name is blank")
-
-
-def merge_spellings(values: Iterable[str]) -> Mapping[str, str]:
-    """Return for each value the spelling that it is merged into: the commonest of those that differ in case.
-
-    Of equally common ones the first in the order of characters.
-    """
-    spellings: dict[str, Counter[str]] = {}
-    for value in values:
-        spellings.setdefault(value.casefold(), Counter())[value] += 1
-    return {
-        value: min(counts, key=lambda spelling: (-counts[spelling], spelling))
-        for counts in spellings.values()
-        for value in counts
-    }
 
 
 def tidy(value: str) -> str:

@@ -182,11 +182,6 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def short_digest(values: object) -> str:
-    """Return the first 16 digits of the SHA-256 of values as JSON."""
-    return digest(msgspec.json.encode(values, order="sorted"))[:DIGITS]
-
-
 class CriticAgreement(msgspec.Struct, frozen=True, kw_only=True):
     """How far a critic, or all together (`filter`), agrees with people, over the questions that they decided.
 

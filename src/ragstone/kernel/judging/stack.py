@@ -97,7 +97,7 @@ class StackJudge(CombinedJudge, frozen=True, kw_only=True, tag="stack"):
     def problem_of_member(self, member: Member, inner: JudgeFields) -> str | None:
         """Return why a judge cannot be this member, or None."""
         weight = member.weight if isinstance(member, StackMember) else 0.0
-        if weight * direction(inner) < 0:
+        if weight * (1 if inner.best == "highest" else -1) < 0:
             return (
                 f"has weight = {weight:g}, yet its {inner.best} score is the good one: a better score would "
                 "count against the answer. Remove the member."
@@ -142,11 +142,6 @@ def _is_curve(points: Sequence[tuple[float, float]]) -> bool:
         point[0] < next_point[0] and point[1] <= next_point[1] for point, next_point in pairwise(points)
     )
     return len(points) > 1 and inside and rises
-
-
-def direction(judge: JudgeFields) -> int:
-    """Return the sign that the judge's weight may have: -1 where its lowest score is the good one, else 1."""
-    return 1 if judge.best == "highest" else -1
 
 
 def probability(log_odds: float) -> float:

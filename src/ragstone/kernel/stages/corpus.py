@@ -1,7 +1,6 @@
 """The corpus that the settings declare, read and cut."""
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import msgspec
 
@@ -16,7 +15,6 @@ from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Chunk, Document
 from ragstone.kernel.stages.chunk import chunks_of, cut_documents
 from ragstone.kernel.stages.ingest import read_documents_of
-from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.columns import CHOICE
 
 
@@ -88,18 +86,3 @@ def ingest_options(settings: Settings) -> IngestOptions:
         **{option: chosen[option] for option in OF_DOCUMENTS & chosen.keys()},
     }
     return IngestOptions(**{name: declared[name] for name in IngestOptions.__struct_fields__})
-
-
-def corpus_of(
-    settings: Settings, chunks: Path | None, embedder: Callable[[str], Embed] | None = None
-) -> ChunkedCorpus:
-    """Return the corpus that the settings declare, with the chunks of a file where one is given."""
-    if chunks is None:
-        return load_corpus(settings, embedder)
-    corpus = read_documents(settings, settings.documents.paths)
-    return ChunkedCorpus(
-        documents=corpus.documents,
-        skipped=corpus.skipped,
-        chunks=list(read_rows(chunks, Chunk)),
-        duplicates=corpus.duplicates,
-    )

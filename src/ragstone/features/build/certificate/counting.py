@@ -1,5 +1,6 @@
 """Candidates -> the certificate of the set: how it was built, and what can be said of it."""
 
+import hashlib
 from collections.abc import Sequence
 
 import msgspec
@@ -19,7 +20,7 @@ from ragstone.features.build.certificate.funnel import (
     verdicts_of,
 )
 from ragstone.kernel.dataset.candidate import Candidate
-from ragstone.kernel.dataset.certificate import Certificate, digest, digests_of
+from ragstone.kernel.dataset.certificate import Certificate, digests_of
 from ragstone.kernel.version import __version__
 
 
@@ -32,7 +33,7 @@ def certify(built: Built) -> Certificate:
         seed=built.seed,
         declared=built.declared,
         models=built.models,
-        documents_digest=digest(msgspec.json.encode([built.document_ids, passages])),
+        documents_digest=hashlib.sha256(msgspec.json.encode([built.document_ids, passages])).hexdigest(),
         questions_digest="",
         funnel=funnel_of(built),
         coverage=coverage_of(()),

@@ -33,6 +33,7 @@ from ragstone.features.build.certificate.wording import (
     trust_question,
     what_was_lost,
 )
+from ragstone.features.build.files import CERTIFICATE_PAGE
 from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.dataset.certificate import FILTER, Certificate, CriticVerdict
 from ragstone.kernel.dataset.split import Side
@@ -68,7 +69,6 @@ from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables import check_place
 from ragstone.kernel.tables.shown import Displayed
 
-CERTIFICATE_PAGE = "certificate.html"
 SHOWN_LOSSES = 6  # in a terminal
 SHOWN_VALUES = 5  # of a topic, style or language there
 TONES: dict[str | None, Tone] = {"good": "best", "chance": "open"}

@@ -9,7 +9,7 @@ from ragstone.features.improve._thresholds import FOLDS, Flags, fit_cut
 from ragstone.features.improve.candidates._isotonic import isotonic_curve
 from ragstone.features.improve.candidates._logistic import Logistic, fit_logistic, sigmoid
 from ragstone.kernel.judging.fields import JudgeFields, Member
-from ragstone.kernel.judging.stack import StackJudge, StackMember, direction, on_curve
+from ragstone.kernel.judging.stack import StackJudge, StackMember, on_curve
 from ragstone.kernel.statistics import Codes, Floats
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
@@ -182,7 +182,7 @@ def _shown(likely: float) -> float:
 
 def signs_of(judges: Sequence[JudgeFields]) -> Codes:
     """Return the sign that each judge's weight may have, (k,)."""
-    return np.array([direction(judge) for judge in judges], dtype=np.int64)
+    return np.array([1 if judge.best == "highest" else -1 for judge in judges], dtype=np.int64)
 
 
 def folds_of(question: Codes, seed: int) -> Codes:

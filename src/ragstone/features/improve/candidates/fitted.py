@@ -22,7 +22,7 @@ from ragstone.features.improve.learned import LearningMethod
 from ragstone.kernel.judging.combined import NOTHING_SAID, CascadeJudge
 from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.judge import judge_names, read_judge
-from ragstone.kernel.judging.stack import direction, log_odds_of
+from ragstone.kernel.judging.stack import log_odds_of
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Floats
 
@@ -132,7 +132,7 @@ def _stacked(
 ) -> CandidateResult:
     """Return a logistic combination; of one judge alone it is a calibration, Platt's or isotonic."""
     judges = [entry.rows.judge for entry in members]
-    if any(direction(judge) < 0 for judge in judges):
+    if any(judge.best != "highest" for judge in judges):
         return refused(method, "a judge whose lowest score is the good one cannot be weighed yet.", rows)
     likely_scores = [entry.rows.are_probabilities for entry in members]
     columns = [

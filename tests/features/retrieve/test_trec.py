@@ -1,14 +1,14 @@
 import pytest
 
-from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.trec import (
+from ragstone.features.retrieve.trec import (
     label_questions,
     read_qrels,
     read_trec_run,
     write_qrels,
     write_trec_run,
 )
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Question, Ranking, RankingItem
 
 
 def ranking(question_id: str, **scores: float) -> Ranking:

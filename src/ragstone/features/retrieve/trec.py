@@ -57,16 +57,11 @@ def read_trec_run(path: Path | str) -> list[Ranking]:
 
 def write_qrels(path: Path, questions: Iterable[Question]) -> None:
     """Write the document_ids of the questions as `question 0 document 1`. Raises DataError as a run does."""
-    write_grades(path, {question.id: dict.fromkeys(question.document_ids or [], 1) for question in questions})
-
-
-def write_grades(path: Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
-    """Write question id -> document id -> grade as a line each. Raises DataError as a run does."""
     lines = []
-    for question, grades in qrels.items():
-        for document, grade in grades.items():
-            question_id, document_id = _without_spaces(path, [question, document])
-            lines.append(f"{question_id} 0 {document_id} {grade}\n")
+    for question in questions:
+        for document in question.document_ids or ():
+            question_id, document_id = _without_spaces(path, [question.id, document])
+            lines.append(f"{question_id} 0 {document_id} 1\n")
     _write(path, lines)
 
 
