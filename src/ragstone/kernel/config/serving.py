@@ -209,7 +209,8 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     store: the folder of the knowledge base; with qdrant_url its vectors are on that server. tags: a
     file of tags by which documents and questions are tagged (product, region). topics: whether documents are
     grouped. options: of the tools of `tools`, a table for each by its name. max_passages: a file that gives
-    more is not taken in.
+    more is not taken in. shortlist: a build embeds nothing; a question embeds the first so many passages that
+    words find, where their vectors are not stored yet. Then there are no topics.
 
     filters: tags that passages must have where a request names no other value. loosen: of the filters, those
     that are dropped where no passage fits, in this order, which the reply says; the others hold. audience:
@@ -235,6 +236,7 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     audience: str | None = None
     topics: bool = True
     max_passages: Positive = 20_000
+    shortlist: Annotated[int, msgspec.Meta(ge=2, le=1000)] | None = None
     k: Positive = 5
     steps: Annotated[int, msgspec.Meta(gt=0, le=50)] = 6
     time_limit_s: Seconds = 120

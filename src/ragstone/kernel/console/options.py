@@ -83,7 +83,7 @@ DocumentPaths = Annotated[
     list[Path] | None, typer.Option("--documents", help="Files or folders; may be repeated.")
 ]
 Retriever = Annotated[
-    str | None, typer.Option("--retriever", help="bm25, dense, hybrid, or one of [retrievers].")
+    str | None, typer.Option("--retriever", help="bm25, dense, hybrid, shortlist, or one of [retrievers].")
 ]
 SeedOfRun = Annotated[
     int | None,

@@ -43,7 +43,7 @@ async def rank_by_vectors(
     except NotEmbedded:
         return _forecast(texts, embed)
     except TextRefused as refusal:
-        raise _with_its_document(refusal, chunks, texts) from None
+        raise with_its_document(refusal, chunks, texts) from None
 
     async def rank(questions: Sequence[str], k: int, among: Subset | None) -> list[list[Hit]]:
         if not questions:
@@ -106,7 +106,7 @@ def _check(declared: DenseSettings, deps: RetrieverDeps) -> None:
         raise ModelError(f"--offline, but a retriever asks the Qdrant server {declared.url}.")
 
 
-def _with_its_document(refusal: TextRefused, chunks: Sequence[Chunk], texts: Sequence[str]) -> ModelError:
+def with_its_document(refusal: TextRefused, chunks: Sequence[Chunk], texts: Sequence[str]) -> ModelError:
     """Return the error with the chunk whose text the endpoint refused."""
     chunk = next(
         (chunk for chunk, text in zip(chunks, texts, strict=True) if refusal.text.endswith(text)), None

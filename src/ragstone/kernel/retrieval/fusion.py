@@ -11,6 +11,7 @@ from ragstone.kernel.records import Chunk, Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.deps import Search
 
 RRF_K = 60
+WORDS, MEANING = 0.4, 0.6  # of `hybrid`, see RETRIEVERS in search.py
 FUSED_DEPTH = 100  # each retriever's places that a fusion sees, if more than k are not asked for
 
 Key = TypeVar("Key", bound=Hashable)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Chunk, Document, RankingItem
 
 
@@ -39,3 +40,17 @@ def text_of(item: RankingItem, chunks: Mapping[str, Chunk], documents: Mapping[s
     if chunk is not None:
         return chunk.text
     return None if document is None else document.text[item.start : item.end]
+
+
+def searched_text(
+    item: RankingItem, chunks: Mapping[str, Chunk], documents: Mapping[str, Document], retriever: str
+) -> str:
+    """Return what an item is compared by: of a chunk its title too. Raises DataError where it has no text."""
+    chunk = chunk_of(item, chunks)
+    text = indexed_text(chunk) if chunk else text_of(item, chunks, documents)
+    if text is None:
+        raise DataError(
+            f"[retrievers] {retriever}: there is no text of document {item.document_id!r} to compare with "
+            "the question. Give the documents, or name the JSONPath of its `text`."
+        )
+    return text

@@ -23,15 +23,16 @@ from ragstone.kernel.config import (
     RerankSettings,
     RetrieverSettings,
     Section,
+    ShortlistSettings,
     convert_section,
     parse_toml,
     shipped,
 )
-from ragstone.kernel.errors import ConfigError, DataError, ModelError, optional_package
+from ragstone.kernel.errors import ConfigError, ModelError, optional_package
 from ragstone.kernel.llm import CallFailed, Prompt, fenced_prompt, row_nonce
-from ragstone.kernel.records import Chunk, Metadata, Question, Ranking, RankingItem
+from ragstone.kernel.records import Chunk, Metadata, Question, Ranking
 from ragstone.kernel.retrieval.deps import Reorder, RetrieverDeps, Search
-from ragstone.kernel.retrieval.passages import chunk_of, indexed_text, text_of
+from ragstone.kernel.retrieval.passages import searched_text
 
 PREFIX = "cross-encoder/"
 
@@ -228,7 +229,9 @@ async def rerank(
 
         async def work(question: Question) -> Ranking:
             ranking = by_question[question.id]
-            texts = [_passage(item, by_id, deps, name) for item in ranking.items[: declared.depth]]
+            texts = [
+                searched_text(item, by_id, deps.documents, name) for item in ranking.items[: declared.depth]
+            ]
             metadata = dict(ranking.metadata or {})
             order: Sequence[int] = range(len(texts))
             try:
@@ -246,18 +249,6 @@ async def rerank(
     return search
 
 
-def _passage(item: RankingItem, chunks: Mapping[str, Chunk], deps: RetrieverDeps, name: str) -> str:
-    """Return what the reranker reads of an item: a chunk's title with its text."""
-    chunk = chunk_of(item, chunks)
-    text = indexed_text(chunk) if chunk else text_of(item, chunks, deps.documents)
-    if text is None:
-        raise DataError(
-            f"[retrievers] {name}: there is no text of document {item.document_id!r} to rerank by. Give the "
-            "documents, or name the JSONPath of its `text`."
-        )
-    return text
-
-
 def asks_a_model(name: str, retrievers: Mapping[str, RetrieverSettings]) -> bool:
     """Return whether a retriever, or one that it is made from, asks a model of the door."""
     match retrievers.get(name):
@@ -265,6 +256,8 @@ def asks_a_model(name: str, retrievers: Mapping[str, RetrieverSettings]) -> bool
             return not declared.by.startswith(PREFIX) or asks_a_model(declared.of, _without(name, retrievers))
         case HybridSettings() as declared:
             return any(asks_a_model(part, _without(name, retrievers)) for part in declared.of)
+        case ShortlistSettings() as declared:
+            return asks_a_model(declared.of, _without(name, retrievers))
         case _:
             return False
 

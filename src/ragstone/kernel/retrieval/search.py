@@ -12,6 +12,7 @@ from ragstone.kernel.config import (
     HybridSettings,
     RerankSettings,
     RetrieverSettings,
+    ShortlistSettings,
 )
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.records import Chunk, Metadata, Question, Ranking, RankingItem
@@ -19,10 +20,11 @@ from ragstone.kernel.retrieval._dense import rank_by_vectors
 from ragstone.kernel.retrieval._remote import search_elsewhere
 from ragstone.kernel.retrieval.bm25 import rank_by_bm25
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps, Search, TagIndex, index_tags, subset_of
-from ragstone.kernel.retrieval.fusion import fuse
+from ragstone.kernel.retrieval.fusion import MEANING, WORDS, fuse
 from ragstone.kernel.retrieval.passages import indexed_text
 from ragstone.kernel.retrieval.ranks import Hit, Rank
 from ragstone.kernel.retrieval.rerank import rerank
+from ragstone.kernel.retrieval.shortlist import shortlist
 
 Tags = tuple[tuple[str, str], ...]
 """The tags that a question demands of chunks: (tag, value), sorted."""
@@ -30,7 +32,8 @@ Tags = tuple[tuple[str, str], ...]
 RETRIEVERS: dict[str, RetrieverSettings] = {
     "bm25": Bm25Settings(),
     "dense": DenseSettings(),
-    "hybrid": HybridSettings(weights=[0.4, 0.6]),
+    "hybrid": HybridSettings(weights=[WORDS, MEANING]),
+    "shortlist": ShortlistSettings(),
 }
 """Those that need no declaration.
 
@@ -98,6 +101,10 @@ async def _build(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps, within
             parts = [await _build(part, chunks, deps, around) for part in declared.of]
             otherwise = None if all(_finds_chunks(part, known) for part in declared.of) else chunks
             return fuse(parts, declared.weights or [1.0] * len(parts), declared.fusion, otherwise)
+        case ShortlistSettings() as declared:
+            _check_proposer(name, declared.of, known)
+            first = await _build(declared.of, chunks, deps, around)
+            return shortlist(name, declared, first, chunks, deps)
         case RerankSettings() as declared:
             first = await _build(declared.of, chunks, deps, around)
             return await rerank(name, declared, first, chunks, deps)
@@ -131,24 +138,31 @@ def _finds_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
 
 def searches_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
     """Return whether any part of a retriever searches our chunks; one behind HTTP has texts of its own."""
-    return any(not isinstance(leaf, HttpSettings) for leaf in leaves_of(name, known))
+    return any(isinstance(part, Bm25Settings | DenseSettings) for part in all_parts(name, known))
 
 
 def embeds_by_default(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
     """Return whether any part of a retriever embeds, by the embedder that is the default."""
-    return any(isinstance(leaf, DenseSettings) and leaf.embedder is None for leaf in leaves_of(name, known))
+    return None in named_embedders(name, known)
 
 
-def leaves_of(
+def named_embedders(name: str, known: Mapping[str, RetrieverSettings]) -> list[str | None]:
+    """Return the embedders that a retriever and its parts name, each once; None: the default one."""
+    parts = all_parts(name, known)
+    named = [part.embedder for part in parts if isinstance(part, DenseSettings | ShortlistSettings)]
+    return list(dict.fromkeys(named))
+
+
+def all_parts(
     name: str, known: Mapping[str, RetrieverSettings], within: tuple[str, ...] = ()
 ) -> list[RetrieverSettings]:
-    """Return the retrievers that one is made from, down to those that are made from no other.
+    """Return a retriever and those that it is made from, down to those that are made from no other.
 
     Raises ConfigError for an unknown name, and for a retriever that is made from itself.
     """
     declared = _declared(name, known, within)
-    leaves = [leaf for part in parts_of(declared) for leaf in leaves_of(part, known, (*within, name))]
-    return leaves or [declared]
+    parts = [each for part in parts_of(declared) for each in all_parts(part, known, (*within, name))]
+    return [declared, *parts]
 
 
 def parts_of(declared: RetrieverSettings) -> Sequence[str]:
@@ -156,7 +170,7 @@ def parts_of(declared: RetrieverSettings) -> Sequence[str]:
     match declared:
         case HybridSettings():
             return declared.of
-        case RerankSettings():
+        case ShortlistSettings() | RerankSettings():
             return [declared.of]
         case _:
             return []
@@ -174,6 +188,15 @@ def _check_parts(name: str, declared: HybridSettings) -> None:
         )
     if weights is not None and not any(weights):
         raise ConfigError(f"[retrievers] {name}: all weights are 0. Give at least one more.")
+
+
+def _check_proposer(name: str, of: str, known: Mapping[str, RetrieverSettings]) -> None:
+    """Raise ConfigError for a shortlist of a retriever that embeds by itself."""
+    if of in known and named_embedders(of, known):
+        raise ConfigError(
+            f"[retrievers] {name}: of = {of!r} embeds by itself, so a shortlist of it saves nothing. "
+            "Name one that finds by words, such as 'bm25'."
+        )
 
 
 async def _search_chunks(

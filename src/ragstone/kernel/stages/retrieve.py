@@ -242,6 +242,13 @@ def ranking_notes(
         notes.append(
             f"{plural(reasons_of.total(), 'question')} not reranked, so in the first order: {reasons}."
         )
+    foreign = Counter(noted["lang_of_no_chunk"] for noted in noted_of.values() if "lang_of_no_chunk" in noted)
+    if foreign:
+        langs = ", ".join(f"{n} in {lang}" for lang, n in foreign.most_common())
+        notes.append(
+            f"{plural(foreign.total(), 'question')} in a language of no chunk ({langs}): words find a "
+            "shortlist, so it holds little of use for them. Use dense or hybrid."
+        )
     n_fused = sum(noted.get("fused_by") == "document" for noted in noted_of.values())
     if n_fused:
         notes.append(

@@ -38,7 +38,8 @@ from ragstone_assistant.knowledge.grouping import Namer, group
 
 class KnowledgeParts(msgspec.Struct, frozen=True, kw_only=True):
     """Where everything is, and how it is made. uploads: the folder of files that came over HTTP.
-    options: how files are read. nice: how far their reader stands back. most_passages: of one file."""
+    options: how files are read. nice: how far their reader stands back. most_passages: of one file.
+    shortlist: nothing is embedded by a build, and no point is made; so many passages are for a question."""
 
     catalogue: Catalogue
     points: PassagePoints
@@ -50,6 +51,7 @@ class KnowledgeParts(msgspec.Struct, frozen=True, kw_only=True):
     options: IngestOptions
     most_passages: int
     nice: int
+    shortlist: int | None = None
     namer: Namer | None = None
 
 
@@ -151,11 +153,15 @@ class _Step:
         self.tally = _Tally()
         self._kept = parts
         self._embedding = embedding
+        self._embed = embedding if parts.shortlist is None else None
         self._reader = reader
         self._anew = anew
         self._way = way_of(parts.identity, parts.tags, parts.options)
         self._before = {file.path: file for file in parts.catalogue.files()}
         self._owners = parts.catalogue.owners()
+        self._owned: dict[str, list[str]] = {}  # by path: to look through all for each file takes its square
+        for name, path in self._owners.items():
+            self._owned.setdefault(path, []).append(name)
         self._seen: set[str] = set()
 
     def take(self, root: str, sighted: Sighted | Skipped) -> None:
@@ -205,12 +211,14 @@ class _Step:
             self._check_owners(documents, row)
             excluded = self._kept.catalogue.excluded()
             wanted = [document for document in documents if document.id not in excluded]
-            stored, vectors = embedded(wanted, row.identity, self._embedding, self._kept.most_passages)
+            stored, vectors = embedded(wanted, row.identity, self._embed, self._kept.most_passages)
         except Unreadable as mistake:
             self._skip(Skipped(sighted.path, str(mistake)))
             return False
-        self._owners = {name: path for name, path in self._owners.items() if path != row.path}
-        self._owners |= {document.id: row.path for document in documents}
+        for name in self._owned.get(row.path, []):
+            del self._owners[name]
+        self._owned[row.path] = [document.id for document in documents]
+        self._owners |= dict.fromkeys(self._owned[row.path], row.path)
         self._put(stored, vectors, row)
         self.tally.skipped += [each for each in results if isinstance(each, Skipped)]
         return True
@@ -224,7 +232,7 @@ class _Step:
     def _put(self, stored: Sequence[Stored], vectors: np.ndarray, row: FileRow) -> None:
         """Hold a file: its points first, for what the catalogue names must be there."""
         chunks = [chunk for document in stored for chunk in document.chunks]
-        if chunks:
+        if vectors.size:
             self._kept.points.make(vectors.shape[1])
             self._kept.points.put(
                 [point for document in stored for point in document.points], vectors, chunks
@@ -242,9 +250,7 @@ class _Step:
             for file in self._kept.catalogue.files():
                 if file.identity == identity:
                     self._embedding.check()
-                    stored, vectors = renewed(
-                        by_path.get(file.path, []), self._kept.identity, self._embedding
-                    )
+                    stored, vectors = renewed(by_path.get(file.path, []), self._kept.identity, self._embed)
                     row = msgspec.structs.replace(file, identity=self._kept.identity, way="")
                     self._put(stored, vectors, row)
 
@@ -285,7 +291,7 @@ def _group(parts: KnowledgeParts, stored: Sequence[Stored], *, anew: bool) -> No
         return
     none: dict[str, str | None] = {entry.document.id: None for entry in stored}
     topics, after = none, None
-    if parts.topics:
+    if parts.topics and parts.shortlist is None:
         topics, after = group(stored, parts.catalogue.grouped(), parts.namer, anew=anew)
     moved: dict[str | None, list[str]] = {}
     for entry in stored:
@@ -297,7 +303,7 @@ def _group(parts: KnowledgeParts, stored: Sequence[Stored], *, anew: bool) -> No
 
 def _fill(parts: KnowledgeParts, stored: Sequence[Stored], embed: Embed) -> set[str]:
     """Put in the points that are missing (a server may have lost them); return those that nobody names."""
-    if not stored:
+    if not stored or parts.shortlist is not None:
         return set()
     n_numbers = len(stored[0].vector)
     parts.points.make(n_numbers)

@@ -200,9 +200,10 @@ def _named_in(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
     return {key: [value for value in listed[key] if value in values] for key, values in named.items()}
 
 
-def cut(documents: Sequence[Document], embed: Embed) -> Iterator[tuple[Document, list[Chunk]]]:
+def cut(documents: Sequence[Document], embed: Embed | None) -> Iterator[tuple[Document, list[Chunk]]]:
     """Yield documents with their passages: those that fit into one whole, others cut where meaning changes.
 
+    Without an embedder they are cut at paragraphs and sentences instead.
     Topics that documents bring are no topics of ours: none is inherited.
     """
     short = [document for document in documents if len(document.text) <= SIZE]
@@ -210,30 +211,26 @@ def cut(documents: Sequence[Document], embed: Embed) -> Iterator[tuple[Document,
     chunks: dict[str, list[Chunk]] = {}
     for chunk in chunk_documents(short, "whole"):
         chunks.setdefault(chunk.document_id, []).append(chunk)
-    for chunk in chunk_documents(long, "semantic", SIZE, embed=embed, percentile=PERCENTILE):
+    method = "recursive" if embed is None else "semantic"
+    for chunk in chunk_documents(long, method, SIZE, embed=embed, percentile=PERCENTILE):
         chunks.setdefault(chunk.document_id, []).append(chunk)
     for document in documents:
         yield document, chunks.get(document.id, [])
 
 
 def embedded(
-    documents: Sequence[Document], identity: str, embed: Embed, most_passages: int
+    documents: Sequence[Document], identity: str, embed: Embed | None, most_passages: int
 ) -> tuple[list[Stored], Vectors]:
     """Return what there is to be stored of each document, and the vectors of all passages in their order.
 
+    Without an embedder the vectors have no numbers.
+
     Raises Unreadable where there are more passages than `most_passages`, or ten times as many sentences.
     """
-    n_sentences = 0
-
-    def counted(texts: Sequence[str], role: Role) -> Vectors:
-        nonlocal n_sentences
-        n_sentences += len(texts)
-        _check_passages(n_sentences // SENTENCES, most_passages)
-        return embed(texts, role)
-
+    counted = embed and _counted(embed, most_passages)
     cuts = [(document, chunks) for document, chunks in cut(documents, counted) if chunks]
     _check_passages(sum(len(chunks) for _, chunks in cuts), most_passages)
-    vectors = embed([indexed_text(chunk) for _, chunks in cuts for chunk in chunks], "passage")
+    vectors = _vectors([chunk for _, chunks in cuts for chunk in chunks], embed)
     stored, first = [], 0
     for document, chunks in cuts:
         points = [point_of(chunk, identity) for chunk in chunks]
@@ -243,12 +240,31 @@ def embedded(
     return stored, vectors
 
 
-def renewed(stored: Sequence[Stored], identity: str, embed: Embed) -> tuple[list[Stored], Vectors]:
+def _counted(embed: Embed, most_passages: int) -> Embed:
+    """Return an Embed of sentences that raises Unreadable where they are ten times too many for passages."""
+    n_sentences = 0
+
+    def counted(texts: Sequence[str], role: Role) -> Vectors:
+        nonlocal n_sentences
+        n_sentences += len(texts)
+        _check_passages(n_sentences // SENTENCES, most_passages)
+        return embed(texts, role)
+
+    return counted
+
+
+def _vectors(chunks: Sequence[Chunk], embed: Embed | None) -> Vectors:
+    if embed is None:
+        return np.zeros((len(chunks), 0), dtype=np.float32)
+    return embed([indexed_text(chunk) for chunk in chunks], "passage")
+
+
+def renewed(stored: Sequence[Stored], identity: str, embed: Embed | None) -> tuple[list[Stored], Vectors]:
     """Return what is stored of documents with the points of this embedder, and all vectors in their order.
 
     They have no topic: one is given where documents are grouped.
     """
-    vectors = embed([indexed_text(chunk) for document in stored for chunk in document.chunks], "passage")
+    vectors = _vectors([chunk for document in stored for chunk in document.chunks], embed)
     own, first = [], 0
     for document in stored:
         last = first + len(document.chunks)

@@ -20,6 +20,8 @@ from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone.kernel.errors import ConfigError, DataError, MissingExtra, ModelError, plural
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.retrieval.fusion import FUSED_DEPTH, score_fusion
+from ragstone.kernel.retrieval.passages import indexed_text
+from ragstone.kernel.retrieval.ranks import Hit
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.knowledge._building import KnowledgeParts, build, finish
 from ragstone_assistant.knowledge._catalogue import Catalogue
@@ -46,6 +48,7 @@ from ragstone_assistant.knowledge.uploads import FOLDER, NICE, Upload, UploadRea
 
 MOST_ASKED = 2000  # characters of a question that are searched by
 OPTIONS = IngestOptions()
+SHORTLISTED = "shortlist"  # in place of an embedder's identity: no vector was made, so any embedder will do
 DOWN = "The documents cannot be searched at this moment. Please try again in a few minutes."
 
 Out = TypeVar("Out")
@@ -85,6 +88,8 @@ def open_knowledge(
         )
     folder = root / Path(section.store).expanduser()
     identity = embed.identity if isinstance(embed, Embedder) else section.embedder
+    if section.shortlist is not None:
+        identity = SHORTLISTED
     catalogue = Catalogue(folder / CATALOGUE)
     parts = KnowledgeParts(
         catalogue=catalogue,
@@ -96,6 +101,7 @@ def open_knowledge(
         uploads=Path(root_of(folder / FOLDER)),
         options=options,
         most_passages=section.max_passages,
+        shortlist=section.shortlist,
         nice=NICE if serving else 0,
         namer=namer,
     )
@@ -188,7 +194,8 @@ class KnowledgeBase:
     async def search(self, query: str, k: int, filters: Mapping[str, str] | None = None) -> list[Passage]:
         """Return the k passages that answer a question best, best first; fewer where there are fewer.
 
-        Words (BM25) and meaning (vectors) are searched side by side and fused by their standard scores.
+        Words (BM25) and meaning (vectors) are searched side by side and fused by their standard scores. With
+        a shortlist only the first passages by words are compared by meaning, and embedded for that.
         filters: see `among`; of a tag with listed values, any name of a value is understood. score: the sum
         of two standard scores, which compares within one question only. Nothing for a blank question.
 
@@ -239,15 +246,31 @@ class KnowledgeBase:
             return []
         subset = among(snapshot, self._meant(filters))
         depth = max(k, FUSED_DEPTH)
-        by_meaning = self._nearest(vector, depth, snapshot, subset)
-        [by_words] = snapshot.by_words([question], depth, subset)
-        fused = score_fusion([by_meaning, by_words], [1.0, 1.0], [depth, depth])
+        most = self._kept.shortlist
+        [by_words] = snapshot.by_words([question], max(depth, most or 0), subset)
+        if most is None:
+            by_meaning, n_compared = self._nearest(vector, depth, snapshot, subset), depth
+        else:
+            by_meaning = self._compared(snapshot, vector, by_words[:most])
+            n_compared = len(by_meaning)  # none of the others is as near, for all that is known
+        fused = score_fusion([by_meaning, by_words], [1.0, 1.0], [n_compared, depth])
         return [passage_of(snapshot, position, score) for position, score in fused[:k]]
+
+    def _compared(self, snapshot: Snapshot, vector: Vectors, proposed: Sequence[Hit]) -> list[Hit]:
+        """Return the similarity of proposed passages, best first; those that are new are embedded now."""
+        positions = [at for at, _ in proposed]
+        if not positions:
+            return []
+        texts = [indexed_text(snapshot.chunks[at]) for at in positions]
+        similar = (self._kept.embed(texts, "passage") @ vector).tolist()
+        return sorted(zip(positions, similar, strict=True), key=lambda hit: -hit[1])
 
     def _check_embedder(self, snapshot: Snapshot) -> None:
         if not snapshot.n_foreign:
             return
-        if snapshot.n_foreign == snapshot.n_files:
+        if self._kept.shortlist is not None:
+            what = "[assistant] shortlist is set, and the knowledge base was built without it. Rebuild it"
+        elif snapshot.n_foreign == snapshot.n_files:
             what = f"the knowledge base was not built with the embedder {self._kept.identity}. Rebuild it"
         else:
             were = "was" if snapshot.n_foreign == 1 else "were"

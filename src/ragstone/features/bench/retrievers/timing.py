@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.features.bench.retrievers._values import Timing
-from ragstone.kernel.config import DenseSettings, RetrieverSettings
+from ragstone.kernel.config import RetrieverSettings
 from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.model import Embed, Role, Vectors
 from ragstone.kernel.embedding.opening import open_embedder
@@ -17,7 +17,7 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.llm import Ask, Prompt, Reply
 from ragstone.kernel.records import Chunk, Question, Ranking
 from ragstone.kernel.retrieval.deps import RetrieverDeps, Search, one_by_one
-from ragstone.kernel.retrieval.search import build_search, embeds_by_default, leaves_of, parts_of
+from ragstone.kernel.retrieval.search import build_search, embeds_by_default, named_embedders, parts_of
 
 Out = TypeVar("Out")
 N_TIMED = 20  # questions that are asked one by one
@@ -198,6 +198,5 @@ async def _one_by_one(search: Search, question: Question, k: int, watch: Watch) 
 
 def embedders_of(name: str, embedder: str | None, known: Mapping[str, RetrieverSettings]) -> list[str]:
     """Return the embedders that a retriever embeds questions with; `embedder` is the default one."""
-    dense = [leaf for leaf in leaves_of(name, known) if isinstance(leaf, DenseSettings)]
-    names = [leaf.embedder or embedder for leaf in dense]
+    names = [named or embedder for named in named_embedders(name, known)]
     return list(dict.fromkeys(embedder_name for embedder_name in names if embedder_name is not None))

@@ -1,0 +1,93 @@
+"""The first places of a ranking, fused with the similarity of their vectors: no other chunk is embedded.
+
+An index of all vectors pays where many questions are asked of a corpus. Where it would take hours, words
+choose what is worth embedding. What they do not find stays unfound: it is no help for questions in another
+language than the chunks.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from itertools import chain
+
+import msgspec
+
+from ragstone.kernel.config import ShortlistSettings
+from ragstone.kernel.embedding.model import Embed, NotEmbedded, TextRefused
+from ragstone.kernel.records import Chunk, Question, Ranking, RankingItem
+from ragstone.kernel.retrieval._dense import with_its_document
+from ragstone.kernel.retrieval.deps import RetrieverDeps, Search
+from ragstone.kernel.retrieval.fusion import FUSED_DEPTH, MEANING, WORDS, score_fusion
+from ragstone.kernel.retrieval.passages import indexed_text, searched_text
+
+
+def shortlist(
+    name: str, declared: ShortlistSettings, first: Search, chunks: Sequence[Chunk], deps: RetrieverDeps
+) -> Search:
+    """Return the search that fuses what `first` finds with the cosine similarity of its first `candidates`.
+
+    It fuses as `hybrid` does; a place that is not embedded counts as the least similar. The texts of one call
+    are embedded together, each once. The embedder's store keeps them, so that the next question finds them
+    there, and so does `hybrid`. In a forecast the order of `first` stays. Where the language of a question is
+    one of no chunk, as far as both are known, its ranking's metadata has it as `lang_of_no_chunk`.
+
+    Raises what the embedder raises, and DataError for a result without a text.
+    """
+    embed = deps.open_embedder(declared.embedder or deps.embedder)
+    by_id = {chunk.id: chunk for chunk in chunks}
+    langs = {(chunk.metadata or {}).get("lang") for chunk in chunks}
+
+    async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
+        depth = max(k, declared.candidates, FUSED_DEPTH)
+        rankings = await first(questions, depth)
+        proposed = [
+            [
+                searched_text(item, by_id, deps.documents, name)
+                for item in ranking.items[: declared.candidates]
+            ]
+            for ranking in rankings
+        ]
+        asked = [question.question for question in questions]
+        try:
+            similar = await asyncio.to_thread(_similarities, embed, asked, proposed)
+        except TextRefused as refusal:
+            texts = [indexed_text(chunk) for chunk in chunks]
+            raise with_its_document(refusal, chunks, texts) from None
+        fused = []
+        for at, (question, ranking) in enumerate(zip(questions, rankings, strict=True)):
+            items = ranking.items if similar is None else _fused(ranking.items, similar[at], depth)
+            metadata = dict(ranking.metadata or {})
+            if question.lang and None not in langs and question.lang not in langs:
+                metadata["lang_of_no_chunk"] = question.lang
+            fused.append(msgspec.structs.replace(ranking, items=items[:k], metadata=metadata or None))
+        return fused
+
+    return search
+
+
+def _similarities(
+    embed: Embed, asked: Sequence[str], proposed: Sequence[Sequence[str]]
+) -> list[list[float]] | None:
+    """Return the cosine of each question with each of its texts; None in a forecast, which hears of all."""
+    passages = {text: at for at, text in enumerate(dict.fromkeys(chain.from_iterable(proposed)))}
+    queries = {text: at for at, text in enumerate(dict.fromkeys(asked))}
+    if not passages:
+        return [[] for _ in asked]
+    vectors = []
+    for texts, role in ((passages, "passage"), (queries, "query")):
+        with contextlib.suppress(NotEmbedded):
+            vectors.append(embed(list(texts), role))
+    if len(vectors) < 2:
+        return None
+    of_passages, of_queries = vectors
+    return [
+        (of_passages[[passages[text] for text in texts]] @ of_queries[queries[question]]).tolist()
+        for question, texts in zip(asked, proposed, strict=True)
+    ]
+
+
+def _fused(items: Sequence[RankingItem], similar: Sequence[float], depth: int) -> list[RankingItem]:
+    by_words = [(at, item.score) for at, item in enumerate(items)]
+    by_meaning = list(enumerate(similar))
+    scores = score_fusion([by_words, by_meaning], [WORDS, MEANING], [depth, len(by_meaning)])
+    return [msgspec.structs.replace(items[at], score=score) for at, score in scores]
