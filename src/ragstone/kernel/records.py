@@ -30,6 +30,10 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 NO_MODEL = "none"
 """The `model` of a judgement for which no language model was asked: that of a baseline."""
 OWN_THRESHOLD = "threshold"  # in the metadata of a judgement: from which score on its judge's file says yes
+STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
+Said = Literal["true", "false", "neither"]
+"""What an answer says of a statement: the label of a judgement whether it is true."""
+JOINT_SUFFIX = "@together"  # behind the name of a judge that was asked in one call with others
 K_OF_N = "k_of_n"  # in the metadata of a judgement: how many of how many answers have to pass
 
 Metadata = dict[str, Any]

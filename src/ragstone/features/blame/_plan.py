@@ -23,8 +23,17 @@ from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import ConfigError, DataError, explaining, nearest, plural
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge
 from ragstone.kernel.judging.conversation import conversation_of
-from ragstone.kernel.judging.fields import JOINT_SUFFIX, JudgeFields
-from ragstone.kernel.records import NO_MODEL, Answer, Chunk, Document, Judgement, Label, Question
+from ragstone.kernel.judging.fields import JudgeFields
+from ragstone.kernel.records import (
+    JOINT_SUFFIX,
+    NO_MODEL,
+    Answer,
+    Chunk,
+    Document,
+    Judgement,
+    Label,
+    Question,
+)
 from ragstone.kernel.retrieval.relevance import relevant_documents, same_documents
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import read_manifest, read_summary

@@ -5,9 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from ragstone.kernel.errors import DataError, nearest, plural
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.judging.repeated import lowest_is_best
-from ragstone.kernel.records import Answer, Judgement, Question, Ranking, references
+from ragstone.kernel.records import JOINT_SUFFIX, Answer, Judgement, Question, Ranking, references
 from ragstone.kernel.runs.settings import RunManifest
 from ragstone.kernel.runs.summary import ChosenAnswers
 

@@ -27,9 +27,9 @@ from ragstone.kernel.engine.session import (
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.conversation import TURN, every_reply
-from ragstone.kernel.judging.fields import JOINT_SUFFIX, JudgeFields
+from ragstone.kernel.judging.fields import JudgeFields
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question
+from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.forecasting import hear_judging
 from ragstone.kernel.stages.judge import AnyJudge, count_planned, judge_rows, load_judges

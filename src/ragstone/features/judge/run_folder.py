@@ -14,9 +14,8 @@ from ragstone.kernel.engine.progress_file import told_on_disk
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.persistence.journal import held
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement
+from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, Answer, Judgement
 from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.columns import CHOICE

@@ -24,8 +24,7 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary, TruthCounts
-from ragstone.kernel.judging.truth import Said
-from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.records import NO_MODEL, Said
 from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (

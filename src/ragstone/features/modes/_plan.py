@@ -9,8 +9,7 @@ from ragstone.features.modes.files import MODES, read_mode_judges
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge, question_clusters
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
-from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.records import JOINT_SUFFIX, Answer, Judgement, Label
 from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import Run, read_run

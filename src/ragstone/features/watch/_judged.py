@@ -13,9 +13,8 @@ from ragstone.features.export import explanation_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.classify import ClassifyJudge
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.llm import Caps
-from ragstone.kernel.records import NO_MODEL, STATUSES, Judgement, Status
+from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, STATUSES, Judgement, Status
 from ragstone.kernel.runs.modes import has_mode
 from ragstone.kernel.tables import read_rows
 

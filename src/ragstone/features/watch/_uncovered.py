@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import msgspec
 
 from ragstone.features.watch._judged import PLACES, SCORED
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
+from ragstone.kernel.records import JOINT_SUFFIX
 
 MODES_NOTE = "modes"  # under which a store keeps the sets of modes that were watched
 UNCOVERED = "wrong without a mode"

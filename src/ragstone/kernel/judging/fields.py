@@ -17,7 +17,6 @@ from ragstone.kernel.config import Section, Temperature
 from ragstone.kernel.judging.finding import Finding, JudgeContext
 from ragstone.kernel.records import NO_MODEL, Answer
 
-JOINT_SUFFIX = "@together"  # behind the name of a judge that was asked in one call with others
 PARTS = ("question", "reference", "answer", "contexts")
 Input = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 """What a judge reads of a row: one of PARTS, or any other column."""

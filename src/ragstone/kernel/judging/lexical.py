@@ -14,8 +14,8 @@ from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.kernel.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.kernel.judging.matching import focus, match, missing, word_weight, words
 from ragstone.kernel.judging.refusals import SENTENCE, WITHOUT_SPACES, refuses
-from ragstone.kernel.judging.truth import STATEMENT, truth_of, what_is_said
-from ragstone.kernel.records import Answer, Verdict, references
+from ragstone.kernel.judging.truth import truth_of, what_is_said
+from ragstone.kernel.records import STATEMENT, Answer, Verdict, references
 
 
 def no_refusal(answer: str) -> float:

@@ -7,10 +7,9 @@ import msgspec
 
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
 from ragstone.kernel.judging.repeated import k_of_n_of
 from ragstone.kernel.judging.summary import is_category
-from ragstone.kernel.records import NO_MODEL, Judgement, split_repeat
+from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, Judgement, split_repeat
 from ragstone.kernel.statistics import MeanComponents, mean_components
 from ragstone.kernel.tables import Rows
 

@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.config import library_names, read_library
-from ragstone.kernel.judging.fields import JOINT_SUFFIX
-from ragstone.kernel.records import K_OF_N, OWN_THRESHOLD, Judgement, split_repeat
+from ragstone.kernel.records import JOINT_SUFFIX, K_OF_N, OWN_THRESHOLD, Judgement, split_repeat
 from ragstone.kernel.statistics import Estimate, Floats, mean_estimate
 from ragstone.kernel.statistics.passes import all_of_k, any_of_k, share_estimate
 

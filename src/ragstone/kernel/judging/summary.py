@@ -10,11 +10,12 @@ import msgspec
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of, conversation_of
 from ragstone.kernel.judging.repeated import RepeatedRows, RepeatedScores, fold
-from ragstone.kernel.judging.truth import STATEMENT, Said
 from ragstone.kernel.records import (
+    STATEMENT,
     STATUSES,
     Judgement,
     Question,
+    Said,
     StatementsOf,
     Status,
     Verdict,

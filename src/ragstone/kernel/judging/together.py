@@ -11,14 +11,14 @@ from typing import TypeGuard
 import msgspec
 
 from ragstone.kernel.judging.examples import examples_text
-from ragstone.kernel.judging.fields import JOINT_SUFFIX, Example, JudgeFields
+from ragstone.kernel.judging.fields import Example, JudgeFields
 from ragstone.kernel.judging.finding import Finding, FindingOf, JudgeContext
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.judging import judge_answer
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.judging.render import Field, named_inputs, prompt_for_fields
 from ragstone.kernel.llm import CallFailed, Prompt, Reply, row_nonce
-from ragstone.kernel.records import Answer, Judgement
+from ragstone.kernel.records import JOINT_SUFFIX, Answer, Judgement
 
 TOGETHER = (
     "You judge in several respects, each by the section below that bears its name. Each rests on its own "

@@ -1,13 +1,9 @@
 """What an answer says of a statement: that it is true, that it is false, or neither."""
 
 import re
-from typing import Literal
 
 from ragstone.kernel.judging._truth_clauses import Clause, begins, folded, is_frame, is_hedged, read_clause
-from ragstone.kernel.records import alternatives
-
-Said = Literal["true", "false", "neither"]
-STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
+from ragstone.kernel.records import Said, alternatives
 
 # What says it only if it is the whole answer: `1.` may begin a list.
 SIGNS = {

@@ -17,13 +17,12 @@ from .intervals import (
     negated,
     wilson_interval,
 )
-from .kappa import Disagreement, cohen_kappa, contingency_table, exact_matches
+from .kappa import MAX_GRADES, Disagreement, cohen_kappa, contingency_table, exact_matches
 from .mean import difference_estimates, mean_bounds, mean_contrast, mean_estimate, mean_estimates
 from .orders import compare_orders, tau_estimate
 from .paired import holm, mcnemar_p
 from .ppi import PredictionPowered, prediction_powered_mean
 from .raters import (
-    MAX_GRADES,
     alpha_estimates,
     auc_estimate,
     kappa_estimate,

@@ -14,6 +14,8 @@ import numpy as np
 from ragstone.kernel.statistics.bootstrap import Statistic
 from ragstone.kernel.statistics.intervals import Codes, Floats
 
+MAX_GRADES = 11  # 0 to 10 is a scale of grades; more values than that are read as a continuous scale
+
 
 def grade_codes(values: Sequence[float] | Floats, categories: Sequence[float] | Floats) -> Codes:
     """Return the position of each value among the categories.

@@ -36,6 +36,7 @@ from ragstone.kernel.statistics.intervals import (
     wilson_interval,
 )
 from ragstone.kernel.statistics.kappa import (
+    MAX_GRADES,
     Disagreement,
     cell_codes,
     exact_matches,
@@ -47,7 +48,6 @@ from ragstone.kernel.statistics.kappa import (
 )
 from ragstone.kernel.statistics.mean import mean_estimate
 
-MAX_GRADES = 11  # 0 to 10 is a scale of grades; more values than that are read as a continuous scale
 KAPPAS = {"kappa": nominal, "linear kappa": linear, "quadratic kappa": quadratic}
 BY_WEIGHT = ("quadratic kappa", "kappa", "linear kappa")  # the most telling first
 

@@ -12,8 +12,7 @@ from ragstone.features.bench.answerers._values import AnswerCell, AnswerSpent, Q
 from ragstone.kernel.agreement.card import ReportCard, card_of, is_useless
 from ragstone.kernel.judging.repeated import question_score
 from ragstone.kernel.judging.summary import said_of
-from ragstone.kernel.judging.truth import Said
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, Status, count_statuses
+from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, Said, Status, count_statuses
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.run import by_question
 from ragstone.kernel.statistics import Estimate, mean_estimates
