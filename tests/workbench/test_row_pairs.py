@@ -4,14 +4,14 @@ import pytest
 from tests.kernel.serve.rows.test_filtering import con, folder, run  # noqa: F401 - fixtures
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.serve.rows.asking import RowFilter, answers_left
-from ragstone.workbench.row_pairs import answers_in, indexed_run, table_columns
+from ragstone.kernel.serve.rows.asking import RowFilter, RowIndex
+from ragstone.workbench.row_pairs import answers_in, table_columns
 from ragstone.workbench.row_table import TableRun, columns_of_table, export_rows, table_page, usual_columns
 
 
 @pytest.fixture
 def rows(con, run):  # noqa: F811
-    return indexed_run(con, run.notes)
+    return RowIndex(con, run.notes)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_a_column_that_one_run_lacks_is_empty_there(con, run, tmp_path):  # noqa
     write_rows(other / "judgements.jsonl", [judged("q1", "a", "style", 1)], Judgement)
     list(make_index(files_of(other), tmp_path / "other.duckdb"))
     opened = connect(tmp_path / "other.duckdb")
-    runs = [indexed_run(con, run.notes), indexed_run(opened)]
+    runs = [RowIndex(con, run.notes), RowIndex(opened)]
     assert {"style", "correctness", "topic"} <= set(table_columns(runs))
 
     def found(where: str) -> list[tuple[int, int, str]]:
@@ -141,5 +141,5 @@ def test_the_usual_columns_are_few_and_every_column_can_be_shown(table, run):  #
 
 def test_the_keys_of_what_is_left_are_for_judging_and_labelling(rows, run):  # noqa: F811
     expected = [(row["question_id"], row["system"]) for row in run.where("correctness < 1")]
-    assert answers_left(rows.con, "correctness < 1", run.notes) == expected == [("q1", "b"), ("q4", "a")]
-    assert len(answers_left(rows.con, "")) == 6
+    assert rows.answers_left("correctness < 1") == expected == [("q1", "b"), ("q4", "a")]
+    assert len(rows.answers_left("")) == 6

@@ -191,7 +191,7 @@ def test_an_index_in_use_stays_open_when_others_are_opened(project, state):
     folders = [project / "runs" / f"r{at}" for at in range(MOST_OPEN + 2)]
     with state.indexes.of(folders[0]) as first:
         for folder in folders[1:]:
-            with state.indexes.of(folder) as con:
-                assert con.execute("SELECT count(*) FROM lines").fetchone() == (1,)
-        assert first.execute("SELECT count(*) FROM lines").fetchone() == (1,)
+            with state.indexes.of(folder) as index:
+                assert index.con.execute("SELECT count(*) FROM lines").fetchone() == (1,)
+        assert first.con.execute("SELECT count(*) FROM lines").fetchone() == (1,)
     state.close()

@@ -22,7 +22,6 @@ from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -89,8 +88,8 @@ def _place(app: AppState, folder: Path) -> Path:
 
 
 def _left(app: AppState, folder: Path, where: str) -> list[tuple[str, str]]:
-    with app.indexes.of(folder) as con:
-        return answers_left(con, where, read_notes(folder))
+    with app.indexes.of(folder, read_notes(folder)) as index:
+        return index.answers_left(where)
 
 
 def _chosen_judges(app: AppState, names: list[str]) -> list[Judge]:

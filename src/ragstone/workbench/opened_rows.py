@@ -4,7 +4,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,20 +18,14 @@ from ragstone.kernel.runs.embedded import ColumnView
 from ragstone.kernel.runs.joining import OpenedRows, open_question
 from ragstone.kernel.runs.run import SHOWN_RANKS, Run
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.serve.rows.asking import place_of
-from ragstone.kernel.serve.rows.indexing import KIND_CODES
-
-if TYPE_CHECKING:
-    import duckdb
-
+from ragstone.kernel.serve.rows.asking import RowIndex
 
 RowT = TypeVar("RowT")
-CODED = list(KIND_CODES)
 Rows = dict[str, list[bytes]]
 
 
 def opened_in(
-    con: "duckdb.DuckDBPyConnection",
+    index: RowIndex,
     question_id: str,
     columns: Sequence[ColumnView],
     summary: RunSummary,
@@ -41,22 +35,20 @@ def opened_in(
 
     Raises DataError where a file was changed while it was read.
     """
-    at = place_of(con, question_id)
+    at = index.place_of(question_id)
     if at is None:
         return None
-    paths = {kind: Path(path) for kind, path in con.execute("SELECT kind, path FROM sources").fetchall()}
-    spans = con.execute("SELECT kind, start, size FROM spans WHERE place = ? ORDER BY start", [at]).fetchall()
-    rows = _lines(paths, spans)
+    rows = _lines(index.files(), index.spans([at]))
     questions, rankings = _all(rows, "questions", Question), _all(rows, "rankings", Ranking)
     answers = _all(rows, "answers", Answer)
     wanted = {item.chunk_id or "" for row in rankings for item in row.items[:SHOWN_RANKS]}
     wanted |= {context.id or "" for row in answers for context in row.contexts or []}
-    chunks = {row.id: row for row in _named(con, paths, "chunks", wanted, Chunk)}
+    chunks = {row.id: row for row in _named(index, "chunks", wanted, Chunk)}
     wanted = {span.document_id for row in questions for span in row.evidence or []}
     wanted |= {item.document_id for row in rankings for item in row.items[:SHOWN_RANKS]}
     wanted |= {context.document_id or "" for row in answers for context in row.contexts or []}
     wanted |= {chunk.document_id for chunk in chunks.values()}
-    documents = {row.id: row for row in _named(con, paths, "documents", wanted, Document)}
+    documents = {row.id: row for row in _named(index, "documents", wanted, Document)}
     run = Run(
         summary=summary,
         manifest=None,
@@ -72,30 +64,21 @@ def opened_in(
     return open_question(run, question_id, columns)
 
 
-def text_of(con: "duckdb.DuckDBPyConnection", question_id: str) -> bytes | None:
+def text_of(index: RowIndex, question_id: str) -> bytes | None:
     """Return the lines of a question's rows, as its files have them; None where there is no such question."""
-    at = place_of(con, question_id)
+    at = index.place_of(question_id)
     if at is None:
         return None
-    paths = {kind: Path(path) for kind, path in con.execute("SELECT kind, path FROM sources").fetchall()}
-    spans = con.execute("SELECT kind, start, size FROM spans WHERE place = ? ORDER BY start", [at]).fetchall()
-    rows = _lines(paths, spans)
+    rows = _lines(index.files(), index.spans([at]))
     return b"\n".join(b"\n".join([f"{kind}.jsonl".encode(), *lines, b""]) for kind, lines in rows.items())
 
 
-def rows_at(
-    con: "duckdb.DuckDBPyConnection", places: Sequence[int], kind: str, row_type: type[RowT]
-) -> list[RowT]:
+def rows_at(index: RowIndex, places: Sequence[int], kind: str, row_type: type[RowT]) -> list[RowT]:
     """Return the rows of one kind that belong to some questions, in the order of their file.
 
     Raises DataError where a file was changed while it was read.
     """
-    paths = {name: Path(path) for name, path in con.execute("SELECT kind, path FROM sources").fetchall()}
-    spans = con.execute(
-        "SELECT kind, start, size FROM spans WHERE kind = ? AND place IN (SELECT unnest(?)) ORDER BY start",
-        [KIND_CODES[kind], list(places)],
-    ).fetchall()
-    return _all(_lines(paths, spans), kind, row_type)
+    return _all(_lines(index.files(), index.spans(places, kind)), kind, row_type)
 
 
 def _evidence(question: Question, documents: Mapping[str, Document]) -> list[tuple[str, str]]:
@@ -107,28 +90,24 @@ def _evidence(question: Question, documents: Mapping[str, Document]) -> list[tup
 
 
 def _named(
-    con: "duckdb.DuckDBPyConnection",
-    paths: Mapping[str, Path],
+    index: RowIndex,
     kind: str,
     ids: set[str],
     row_type: type[RowT],
 ) -> list[RowT]:
     """Return the documents or chunks of these ids, as far as there are any."""
-    if kind not in paths or not ids:
+    files = index.files()
+    if kind not in files or not ids:
         return []
-    spans = con.execute(
-        "SELECT kind, start, size FROM named WHERE kind = ? AND id IN (SELECT unnest(?))",
-        [KIND_CODES[kind], sorted(ids)],
-    ).fetchall()
-    return _all(_lines(paths, spans), kind, row_type)
+    return _all(_lines(files, index.spans_named(kind, sorted(ids))), kind, row_type)
 
 
-def _lines(paths: Mapping[str, Path], spans: Iterable[tuple[int, int, int]]) -> Rows:
+def _lines(paths: Mapping[str, Path], spans: Iterable[tuple[str, int, int]]) -> Rows:
     """Return the lines that stand at these places, by kind of row."""
     rows: Rows = defaultdict(list)
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for code, start, size in spans:
-        places[CODED[code]].append((start, size))
+    for kind, start, size in spans:
+        places[kind].append((start, size))
     for kind, ours in places.items():
         with paths[kind].open("rb") as file:
             for start, size in ours:

@@ -23,7 +23,7 @@ from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.serve.frame import ROOT, AtPerson, Person, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.asking import RowFilter, RowPlace, columns_in, place_among
+from ragstone.kernel.serve.rows.asking import RowFilter, RowPlace
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.workbench.opened_rows import opened_in
 
@@ -125,12 +125,12 @@ def _found(app: AppState, folder: Path, question: str, chosen: RowFilter) -> _Fo
     except DataError as mistake:
         notes = []
         wrong.append(str(mistake))
-    with app.indexes.of(folder) as con:
-        columns = columns_in(con, columns_of(view.summary))
-        opened = opened_in(con, question, columns, view.summary, view.causes)
+    with app.indexes.of(folder, notes) as index:
+        columns = index.columns(columns_of(view.summary))
+        opened = opened_in(index, question, columns, view.summary, view.causes)
         row_place = None
         try:
-            row_place = place_among(con, chosen, columns, question, notes) if opened else None
+            row_place = index.place_among(chosen, columns, question) if opened else None
         except DataError as mistake:
             wrong.append(str(mistake))
     return _Found(opened, columns, row_place, wrong)

@@ -4,35 +4,17 @@ An answer is a question and the system that answered it, as in the joined table 
 for its own rows in order; several are merged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from ragstone.kernel.errors import DataError, nearest
-from ragstone.kernel.runs.notes import Note
-from ragstone.kernel.serve.rows.asking import RowFilter
-from ragstone.kernel.serve.rows.filtering import OwnColumns, Query, pairs_that, run_columns, sort_keys
+from ragstone.kernel.serve.rows.asking import RowFilter, RowIndex
 from ragstone.kernel.tables.where import Kind, name_in_filter
 
-if TYPE_CHECKING:
-    import duckdb
-
 FILE_ORDER = ("", "file")
-
-
-class IndexedRun(msgspec.Struct, frozen=True):
-    """A run as far as a table asks it, see indexed_run. notes: of the run as they are now."""
-
-    con: "duckdb.DuckDBPyConnection"
-    notes: Sequence[Note]
-    own: OwnColumns
-
-
-def indexed_run(con: "duckdb.DuckDBPyConnection", notes: Sequence[Note] = ()) -> IndexedRun:
-    """Return a run as far as a table asks it: what may be asked is looked up once."""
-    return IndexedRun(con, notes, run_columns(con, notes))
 
 
 class AnswerPlace(NamedTuple):
@@ -51,7 +33,7 @@ class AnswerPlaces(msgspec.Struct, frozen=True, kw_only=True):
     of: int
 
 
-def table_columns(runs: Sequence[IndexedRun]) -> dict[str, Kind]:
+def table_columns(runs: Sequence[RowIndex]) -> dict[str, Kind]:
     """Return what a filter may ask of rows of these runs, by name -> kind; of two kinds the first run's."""
     kinds: dict[str, Kind] = {}
     for run in runs:
@@ -60,7 +42,7 @@ def table_columns(runs: Sequence[IndexedRun]) -> dict[str, Kind]:
 
 
 def answers_in(
-    runs: Sequence[IndexedRun], chosen: RowFilter, *, first: int = 0, most: int | None = None
+    runs: Sequence[RowIndex], chosen: RowFilter, *, first: int = 0, most: int | None = None
 ) -> AnswerPlaces:
     """Return the answers that `where` of a filter leaves, in its order; its menus do not count.
 
@@ -83,7 +65,7 @@ def answers_in(
         _sorted(
             run,
             number,
-            pairs_that(run.own, chosen.where, run.notes, kinds) if chosen.where.strip() else ("true", []),
+            (chosen.where, kinds),
             (column, is_down),
             (skipped, upto),
         )
@@ -122,22 +104,29 @@ class _Falling(NamedTuple):
 
 
 def _sorted(
-    run: IndexedRun, number: int, condition: Query, order: tuple[str, bool], limits: tuple[int, int | None]
+    run: RowIndex,
+    number: int,
+    asked: tuple[str, Mapping[str, Kind]],
+    order: tuple[str, bool],
+    limits: tuple[int, int | None],
 ) -> tuple[list[tuple[str | float | None, AnswerPlace]], int]:
     """Return the rows of one run in order, each with what it is sorted by, and how many the filter leaves.
 
-    order: the column, and whether from the highest down. limits: rows left out before, and at most.
+    asked: a filter in words, and what it may ask. order: the column, and whether from the highest down.
+    limits: rows left out before, and at most.
     """
-    (column, is_down), (where, values), (first, most) = order, condition, limits
+    (column, is_down), (first, most) = order, limits
+    where, of_where = run.condition(*asked)
+    values = of_where
     limit = "" if most is None else f"LIMIT {most} OFFSET {first}"
     if column:
-        keys, of_keys = sort_keys(run.own, column)
+        keys, of_keys = run.sort_keys(column)
         query = (
             f"SELECT k.k, r.place, r.system, count(*) OVER () FROM pairs r LEFT JOIN ({keys}) k "  # noqa: S608 - texts are ?
             f"ON k.place = r.place AND k.system = r.system WHERE {where} "
             f"ORDER BY k.k {'DESC' if is_down else 'ASC'} NULLS LAST, r.place, r.system {limit}"
         )
-        values = [*of_keys, *values]
+        values = [*of_keys, *of_where]
     else:
         query = (
             "SELECT NULL, r.place, r.system, count(*) OVER () FROM pairs r "  # noqa: S608 - texts are ?
@@ -147,5 +136,5 @@ def _sorted(
     n = rows[0][3] if rows else 0
     if not rows and first:  # a page after the last one
         counted = f"SELECT count(*) FROM pairs r WHERE {where}"  # noqa: S608 - texts are ?
-        (n,) = run.con.execute(counted, condition[1]).fetchone() or (0,)
+        (n,) = run.con.execute(counted, of_where).fetchone() or (0,)
     return [(key, AnswerPlace(number, at, system)) for key, at, system, _ in rows], n

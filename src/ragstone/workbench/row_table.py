@@ -5,7 +5,7 @@ makes them block by block.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -17,13 +17,10 @@ from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, flipped_questions
 from ragstone.kernel.runs.joined_rows import JudgeKey, joined
 from ragstone.kernel.runs.run import Run, by_question
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.serve.rows.asking import RowFilter, chosen_columns
+from ragstone.kernel.serve.rows.asking import RowFilter, RowIndex
 from ragstone.kernel.tables.where import Kind, name_in_filter, value_in_filter
 from ragstone.workbench.opened_rows import rows_at
-from ragstone.workbench.row_pairs import AnswerPlace, AnswerPlaces, IndexedRun, answers_in, table_columns
-
-if TYPE_CHECKING:
-    import duckdb
+from ragstone.workbench.row_pairs import AnswerPlace, AnswerPlaces, answers_in, table_columns
 
 RUN = "run"
 RATIONALE = "_rationale"
@@ -35,7 +32,7 @@ class TableRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run of a table. id: as pages address it. causes: by question id, where blame has looked."""
 
     id: str
-    rows: IndexedRun
+    rows: RowIndex
     summary: RunSummary
     causes: Mapping[str, list[Caused]] = {}
 
@@ -128,18 +125,20 @@ def _rows_of(runs: Sequence[TableRun], places: Sequence[AnswerPlace]) -> Iterato
 
 def _joined_rows(run: TableRun, places: Iterable[int]) -> dict[tuple[int, str], dict[str, Any]]:
     """Return the rows of some questions by place and system. Raises DataError for files that change."""
-    con, wanted = run.rows.con, sorted(places)
-    filters, judges = run.rows.own
+    index, wanted = run.rows, sorted(places)
+    filters, judges = index.own
     ids = dict(
-        con.execute("SELECT id, place FROM lines WHERE place IN (SELECT unnest(?))", [wanted]).fetchall()
+        index.con.execute(
+            "SELECT id, place FROM lines WHERE place IN (SELECT unnest(?))", [wanted]
+        ).fetchall()
     )
     content = Run(
         summary=run.summary,
         manifest=None,
-        questions={row.id: row for row in _read(con, wanted, "questions", Question)},
+        questions={row.id: row for row in _read(index, wanted, "questions", Question)},
         rankings={},
-        answers=by_question(_read(con, wanted, "answers", Answer)),
-        judgements=by_question(_read(con, wanted, "judgements", Judgement)),
+        answers=by_question(_read(index, wanted, "answers", Answer)),
+        judgements=by_question(_read(index, wanted, "judgements", Judgement)),
         chunks={},
         titles={},
         evidence={},
@@ -149,7 +148,7 @@ def _joined_rows(run: TableRun, places: Iterable[int]) -> dict[tuple[int, str], 
     names: dict[JudgeKey, str] = {key: name for name, key in judges.items()}
     ranks = {
         (at, system): None if rank is None or rank != rank else int(rank)
-        for at, system, rank in con.execute(
+        for at, system, rank in index.con.execute(
             "SELECT place, system, found_rank FROM pairs WHERE place IN (SELECT unnest(?))", [wanted]
         ).fetchall()
     }
@@ -164,9 +163,8 @@ def _joined_rows(run: TableRun, places: Iterable[int]) -> dict[tuple[int, str], 
     return rows
 
 
-def _read(con: "duckdb.DuckDBPyConnection", places: list[int], kind: str, row_type: type[Any]) -> list[Any]:
-    has = con.execute("SELECT count(*) > 0 FROM sources WHERE kind = ?", [kind]).fetchone()
-    return rows_at(con, places, kind, row_type) if has and has[0] else []
+def _read(index: RowIndex, places: list[int], kind: str, row_type: type[Any]) -> list[Any]:
+    return rows_at(index, places, kind, row_type) if kind in index.files() else []
 
 
 RANKS = {"found": "> 0", "first": "= 1", "missed": "= 0", "unknown": "= none"}
@@ -180,7 +178,7 @@ def as_filter(
     columns: of the run's index; names: of its judges; tags: key -> name in filters. The menus choose
     questions, a filter the answers to them. Raises DataError for a choice that a filter cannot say.
     """
-    judged = [columns[at] for at in chosen_columns(chosen, columns)]
+    judged = [columns[at] for at in chosen.judges_among(columns)]
     parts = [chosen.where.strip(), *(f"{ANYWHERE} ~ {value_in_filter(word)}" for word in chosen.text.split())]
     by_name = [(names[column.judge, column.metric, column.model], column) for column in judged]
     tests = {test for name, column in by_name if (test := _result(chosen, column, name))}

@@ -21,13 +21,13 @@ from ragstone.kernel.runs.views import VIEWS, View, check_view_name, read_view, 
 from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.serve.frame import ANNOTATOR, ROOT, AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.asking import RowFilter, columns_in
+from ragstone.kernel.serve.rows.asking import RowFilter
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.serve.tables import TABLE_PAGE, TableAddress, TableHead, chips_of, heads_of
 from ragstone.kernel.tables.where import Kind, conditions_in, name_in_filter, value_in_filter
 from ragstone.workbench.download import TYPES, download
-from ragstone.workbench.row_pairs import indexed_run, table_columns
+from ragstone.workbench.row_pairs import table_columns
 from ragstone.workbench.row_table import (
     TableColumn,
     TableRun,
@@ -169,7 +169,7 @@ def _opened(app: AppState, run_id: str, stack: ExitStack) -> TableRun:
     view = app.runs.view(folder)
     return TableRun(
         id=run_id,
-        rows=indexed_run(stack.enter_context(app.indexes.of(folder)), read_notes(folder)),
+        rows=stack.enter_context(app.indexes.of(folder, read_notes(folder))),
         summary=view.summary,
         causes=view.causes,
     )
@@ -198,7 +198,7 @@ def _asked(
             where=row_filter.where, order=row_filter.order, at=row_filter.at
         ):  # a menu chose, too
             row_filter = msgspec.structs.replace(row_filter, where=_joinable(row_filter.where, opened))
-        indexed = columns_in(first.con, columns_of(opened[0].summary))
+        indexed = first.columns(columns_of(opened[0].summary))
         chosen = as_filter(row_filter, indexed, names, columns.tags)
     listed = [each for each in dict.fromkeys(request.query_params.getall("column", [])) if each]
     return _TableRequest(

@@ -44,10 +44,6 @@ from ragstone.kernel.serve.rows.asking import (
     Lines,
     RowFilter,
     RowsHead,
-    columns_in,
-    head_in,
-    lines_in,
-    page_of,
 )
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.rows.indexes import Making
@@ -142,9 +138,9 @@ def first(request: AnyRequest, app: AtApp, folder: RunFolder) -> FirstRows:
     making = app.indexes.making(folder)
     if making is None or query_of(request, AskedFirst).shown:
         return FirstRows(making=making)
-    with app.indexes.first_rows(folder) as con:
-        columns = columns_in(con, summarised_columns(app, folder))
-        lines = lines_in(con, RowFilter(), columns).lines
+    with app.indexes.first_rows(folder) as index:
+        columns = index.columns(summarised_columns(app, folder))
+        lines = index.lines(RowFilter(), columns).lines
     # The documents that were found, and the causes, take whole files.
     lines = [msgspec.structs.replace(line, found=None, causes=None) for line in lines]
     return PageRoom(length_in_json).fitted(FirstRows(making=making, columns=columns, lines=lines))
@@ -153,8 +149,8 @@ def first(request: AnyRequest, app: AtApp, folder: RunFolder) -> FirstRows:
 @get("/runs/{index:int}/{name:str}/head", sync_to_thread=True)
 def head(app: AtApp, folder: RunFolder) -> RowsHead:
     """Give the judges of a run, and what its menus offer."""
-    with app.indexes.of(folder) as con:
-        return head_in(con, summarised_columns(app, folder), read_notes(folder))
+    with app.indexes.of(folder, read_notes(folder)) as index:
+        return index.head(summarised_columns(app, folder))
 
 
 @get("/runs/{index:int}/{name:str}/rows", sync_to_thread=True)
@@ -162,15 +158,15 @@ def rows(request: AnyRequest, app: AtApp, folder: RunFolder) -> Lines:
     """Give a page of the questions of a run: those that the address asks for, see Filter."""
     columns, chosen = summarised_columns(app, folder), query_of(request, RowFilter)
     notes = read_notes(folder) if chosen.where else []
-    with app.indexes.of(folder) as con:
-        return PageRoom(length_in_json).fitted(lines_in(con, chosen, columns_in(con, columns), notes))
+    with app.indexes.of(folder, notes) as index:
+        return PageRoom(length_in_json).fitted(index.lines(chosen, index.columns(columns)))
 
 
 @get("/runs/{index:int}/{name:str}/place", sync_to_thread=True)
 def place(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> dict[str, int]:
     """Give the page on which a question stands."""
-    with app.indexes.of(folder) as con:
-        at = page_of(con, question)
+    with app.indexes.of(folder) as index:
+        at = index.page_of(question)
     if at is None:
         raise _no_question(question)
     return {"page": at}
@@ -180,9 +176,9 @@ def place(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> dict[str, 
 def question(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> OpenedRows:
     """Give a question with its answers, judgements, contexts and rankings."""
     view = app.runs.view(folder)
-    with app.indexes.of(folder) as con:
-        columns = columns_in(con, columns_of(view.summary))
-        opened = opened_in(con, question, columns, view.summary, view.causes)
+    with app.indexes.of(folder) as index:
+        columns = index.columns(columns_of(view.summary))
+        opened = opened_in(index, question, columns, view.summary, view.causes)
     if opened is None:
         raise _no_question(question)
     room = PageRoom(length_in_json)
@@ -192,8 +188,8 @@ def question(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> OpenedR
 @get("/runs/{index:int}/{name:str}/question.txt", sync_to_thread=True)
 def question_text(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> Response[bytes]:
     """Give the rows of a question as they are in the files of the run."""
-    with app.indexes.of(folder) as con:
-        text = text_of(con, question)
+    with app.indexes.of(folder) as index:
+        text = text_of(index, question)
     if text is None:
         raise _no_question(question)
     return Response(text, media_type="text/plain", headers={"Cache-Control": "no-store"})

@@ -4,7 +4,7 @@ Of each index only ids and one score a question are held; texts are read for the
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -17,11 +17,8 @@ from ragstone.kernel.records import Answer, Judgement, Verdict
 from ragstone.kernel.runs.embedded import ColumnView, LineView
 from ragstone.kernel.runs.joining import preview
 from ragstone.kernel.runs.wording import STATUS_WORDS
-from ragstone.kernel.serve.rows.asking import MIDDLE, ON_SCALE, holding, lines_at
+from ragstone.kernel.serve.rows.asking import RowIndex
 from ragstone.workbench.opened_rows import rows_at
-
-if TYPE_CHECKING:
-    import duckdb
 
 SIDE_ROWS = 20  # questions on a page
 MOST_COLUMNS = 12
@@ -120,7 +117,7 @@ class SidePage(msgspec.Struct, frozen=True, kw_only=True):
 class _Places(msgspec.Struct, frozen=True):
     """The questions of a run. places: number in the table -> place in the run, -1 for none."""
 
-    con: "duckdb.DuckDBPyConnection"
+    index: RowIndex
     judges: Sequence[ColumnView]
     places: NDArray[np.int64]
 
@@ -137,19 +134,19 @@ def metrics_of(judges: Sequence[Sequence[ColumnView]]) -> list[tuple[str, str]]:
 
 
 def side_page(
-    cons: Sequence["duckdb.DuckDBPyConnection"],
+    indexes: Sequence[RowIndex],
     judges: Sequence[Sequence[ColumnView]],
     chosen: SideFilter,
 ) -> SidePage:
     """Return a page of the answers of several runs side by side.
 
-    cons, judges: of each run its index, and the columns of that in their order. Raises DataError for a
+    indexes, judges: of each run its index, and the columns of that in their order. Raises DataError for a
     metric that no run has.
     """
     metric = _metric(metrics_of(judges), chosen.metric)
     every = [column for at, own in enumerate(judges) for column in _columns(at, own, metric, chosen.system)]
     columns = every[:MOST_COLUMNS]
-    ids, runs = _joined(cons, judges)
+    ids, runs = _joined(indexes, judges)
     passed = np.full((len(ids), len(columns)), NO_SCORE, dtype=np.int8)
     for at, column in enumerate(columns):
         if column.scored_by is not None:
@@ -211,32 +208,27 @@ def _columns(
 
 
 def _joined(
-    cons: Sequence["duckdb.DuckDBPyConnection"], judges: Sequence[Sequence[ColumnView]]
+    indexes: Sequence[RowIndex], judges: Sequence[Sequence[ColumnView]]
 ) -> tuple[list[str], list[_Places]]:
     """Return the ids of all questions, those of the first run first, and where each run has them."""
     numbers: dict[str, int] = {}
     own = []
-    for con in cons:
-        ids = [name for (name,) in con.execute("SELECT id FROM lines ORDER BY place").fetchall()]
+    for index in indexes:
+        ids = [name for (name,) in index.con.execute("SELECT id FROM lines ORDER BY place").fetchall()]
         own.append(np.array([numbers.setdefault(name, len(numbers)) for name in ids], dtype=np.int64))
     runs = []
-    for con, columns, known in zip(cons, judges, own, strict=True):
+    for index, columns, known in zip(indexes, judges, own, strict=True):
         places = np.full(len(numbers), -1, dtype=np.int64)
         places[known] = np.arange(len(known))
-        runs.append(_Places(con, columns, places))
+        runs.append(_Places(index, columns, places))
     return list(numbers), runs
 
 
 def _passed(run: _Places, column: int) -> NDArray[np.int8]:
     """Return for each question whether this judge passes it: PASSES, FAILS or NO_SCORE."""
-    sign = "<=" if lowest_is_best(run.judges[column].judge) else ">="
-    rows = run.con.execute(
-        f"SELECT place, (score {sign} {MIDDLE})::TINYINT AS passed FROM cells JOIN columns c USING (col) "  # noqa: S608
-        f"WHERE col = ? AND {ON_SCALE}",
-        [column],
-    ).fetchnumpy()
+    places, passed = run.index.passed(column, lowest=lowest_is_best(run.judges[column].judge))
     own = np.full(int(run.places.max(initial=-1)) + 2, NO_SCORE, dtype=np.int8)  # the last one is for -1
-    own[np.asarray(rows["place"])] = np.asarray(rows["passed"])
+    own[np.asarray(places)] = np.asarray(passed)
     taken: NDArray[np.int8] = own[run.places]
     return taken
 
@@ -246,11 +238,9 @@ def _found(runs: Sequence[_Places], n: int, text: str) -> NDArray[np.bool_]:
     if not text.strip():
         return np.ones(n, dtype=np.bool_)
     fits = np.zeros(n, dtype=np.bool_)
-    condition, words = holding(text)
     for run in runs:
-        query = f"SELECT place FROM lines WHERE {condition}"  # noqa: S608 - texts are ?
         own = np.zeros(int(run.places.max(initial=-1)) + 2, dtype=np.bool_)
-        own[np.asarray(run.con.execute(query, words).fetchnumpy()["place"], dtype=np.int64)] = True
+        own[run.index.places_holding(text)] = True
         fits |= own[run.places]
     return fits
 
@@ -284,9 +274,9 @@ def _rows(
 
 def _read(run: _Places, numbers: NDArray[np.int64]) -> _Read:
     places = [int(at) for at in run.places[numbers] if at >= 0]
-    lines = lines_at(run.con, places, len(run.judges))
-    answers = rows_at(run.con, places, "answers", Answer)
-    judgements = rows_at(run.con, places, "judgements", Judgement)
+    lines = run.index.lines_at(places, len(run.judges))
+    answers = rows_at(run.index, places, "answers", Answer)
+    judgements = rows_at(run.index, places, "judgements", Judgement)
     return _Read(
         {line.id: line for line in lines},
         {(row.question_id, row.system): row for row in answers},

@@ -12,7 +12,6 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.wording import mean_text
 from ragstone.kernel.serve.frame import AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.asking import columns_in
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.workbench.run_pages import summarised_columns
@@ -65,12 +64,12 @@ def _side_by_side(app: AppState, runs: list[str], chosen: SideFilter) -> dict[st
         )
     folders = [app.runs.find(run) for run in runs]
     with ExitStack() as stack:
-        cons = [stack.enter_context(app.indexes.of(folder)) for folder in folders]
+        indexes = [stack.enter_context(app.indexes.of(folder)) for folder in folders]
         judges = [
-            columns_in(con, summarised_columns(app, folder))
-            for con, folder in zip(cons, folders, strict=True)
+            index.columns(summarised_columns(app, folder))
+            for index, folder in zip(indexes, folders, strict=True)
         ]
-        side = side_page(cons, judges, chosen)
+        side = side_page(indexes, judges, chosen)
     metrics = metrics_of(judges)
     judge, _, metric = chosen.metric.rpartition("|")
     name = (judge, metric) if chosen.metric else (metrics or [("", "")])[0]

@@ -51,7 +51,6 @@ from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.serve.frame import OWNER, ROOT, AtPerson, Person, page
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.asking import answers_left
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -250,8 +249,8 @@ def _way(name: str) -> Way:
 def _left(app: AppState, run: str, where: str) -> list[tuple[str, str]]:
     """Return the answers that a filter leaves. Raises DataError."""
     folder = app.runs.find(run)
-    with app.indexes.of(folder) as con:
-        return answers_left(con, where, read_notes(folder))
+    with app.indexes.of(folder, read_notes(folder)) as index:
+        return index.answers_left(where)
 
 
 class AnswerToLabel(msgspec.Struct, frozen=True, kw_only=True):

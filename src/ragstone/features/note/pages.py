@@ -11,7 +11,6 @@ from ragstone.kernel.document.room import PageRoom, length_in_json
 from ragstone.kernel.runs.notes import Note, add_note, read_notes, remove_note
 from ragstone.kernel.serve.frame import ANNOTATOR, AtPerson
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.asking import place_of
 from ragstone.kernel.serve.state import AtApp, RunFolder, run_folder
 
 
@@ -45,10 +44,10 @@ def notes(folder: RunFolder, person: AtPerson, question: FromQuery[str]) -> Note
 @post("/runs/{index:int}/{name:str}/notes", sync_to_thread=True, status_code=200, guards=[ANNOTATOR])
 def write(app: AtApp, folder: RunFolder, person: AtPerson, data: JSONBody[NoteForm]) -> Note:
     """Write a note. Raises DataError, NotFoundException for a question that the run has not."""
-    with app.indexes.of(folder) as con:
-        if place_of(con, data.question) is None:
+    with app.indexes.of(folder) as index:
+        if index.place_of(data.question) is None:
             raise NotFoundException(f"There is no question {data.question!r} in this run: reload the page.")
-        systems = {system for (system,) in con.execute("SELECT DISTINCT system FROM pairs").fetchall()}
+        systems = {system for (system,) in index.con.execute("SELECT DISTINCT system FROM pairs").fetchall()}
     if data.system and data.system not in systems:
         raise NotFoundException(f"There is no system {data.system!r} in this run: reload the page.")
     return add_note(

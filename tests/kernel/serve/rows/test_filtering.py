@@ -11,7 +11,7 @@ from tests.support.tiny_run import judgement, summary_of
 from ragstone.kernel.records import Answer, Context, Judgement, Question, Ranking, RankingItem, Usage
 from ragstone.kernel.runs.joined import FinishedRun, read_run
 from ragstone.kernel.runs.notes import add_note
-from ragstone.kernel.serve.rows.asking import RowFilter, answers_left, columns_in, head_in, lines_in
+from ragstone.kernel.serve.rows.asking import RowFilter, RowIndex
 from ragstone.kernel.serve.rows.files import files_of
 from ragstone.kernel.serve.rows.indexing import connect, make_index
 from ragstone.kernel.tables import write_rows
@@ -106,8 +106,8 @@ def con(folder: Path):
 
 
 def found(con, run: FinishedRun, text: str) -> list[str]:
-    notes = run.notes
-    lines = lines_in(con, RowFilter(where=text), columns_in(con, []), notes)
+    index = RowIndex(con, run.notes)
+    lines = index.lines(RowFilter(where=text), index.columns([]))
     assert lines.n == len(lines.lines)
     return [line.id for line in lines.lines]
 
@@ -162,7 +162,7 @@ def test_a_filter_keeps_the_pairs_that_meet_it(run, con, text, pairs):
 
 
 def test_the_head_tells_what_a_filter_may_ask(con, run):
-    filters = head_in(con, [], run.notes).filters
+    filters = RowIndex(con, run.notes).head([]).filters
     for name, kind in filters.items():
         written = f"`{name}`"
         text = {"yes_no": written, "search": f"{written} ~ may"}.get(kind, f"{written} != none")
@@ -198,7 +198,7 @@ def test_a_search_looks_through_what_each_system_says_of_a_question(tmp_path, te
     list(make_index(files_of(tmp_path), tmp_path / "index.duckdb"))
     opened = connect(tmp_path / "index.duckdb")
     try:
-        assert answers_left(opened, text) == pairs
+        assert RowIndex(opened).answers_left(text) == pairs
     finally:
         opened.close()
 
@@ -246,5 +246,5 @@ def conditions(columns: dict[str, str]) -> st.SearchStrategy[str]:
 @given(data=st.data())
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_filter_finds_in_the_index_what_it_leaves_of_the_table(data, run, con):
-    text = data.draw(conditions(head_in(con, [], run.notes).filters))
+    text = data.draw(conditions(RowIndex(con, run.notes).head([]).filters))
     assert found(con, run, text) == left(run, text)

@@ -30,8 +30,8 @@ def write(run: Path, n: int, name: str = "questions.jsonl", first: int = 0) -> P
 
 
 def n_lines(indexes: RowIndexes, run: Path) -> int:
-    with indexes.of(run) as con:
-        row = con.execute("SELECT count(*) FROM lines").fetchone()
+    with indexes.of(run) as index:
+        row = index.con.execute("SELECT count(*) FROM lines").fetchone()
         assert row is not None
         return int(row[0])
 
@@ -76,8 +76,8 @@ def test_one_run_that_is_indexed_does_not_keep_others_back(indexes, tmp_path, mo
     making = indexes.making(run, 0.01)
     assert making is not None
     assert making.remaining_s is None
-    with indexes.first_rows(run) as con:
-        (n,) = con.execute("SELECT count(*) FROM lines").fetchone()
+    with indexes.first_rows(run) as index:
+        (n,) = index.con.execute("SELECT count(*) FROM lines").fetchone()
         assert n == 3
     assert n_lines(indexes, write(tmp_path / "other", 2)) == 2
     going_on.set()

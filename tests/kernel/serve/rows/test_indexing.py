@@ -26,7 +26,7 @@ from ragstone.kernel.records import (
 from ragstone.kernel.runs.embedded import LineView
 from ragstone.kernel.serve.rows import files as files_module
 from ragstone.kernel.serve.rows import indexing
-from ragstone.kernel.serve.rows.asking import RowFilter, columns_in, lines_at, lines_in
+from ragstone.kernel.serve.rows.asking import RowFilter, RowIndex
 from ragstone.kernel.serve.rows.files import files_of
 from ragstone.kernel.serve.rows.indexing import OF_SYSTEM, SEARCHED, connect, first_rows, make_index
 from ragstone.kernel.tables import write_rows
@@ -153,9 +153,9 @@ def test_the_index_holds_what_one_in_memory_holds(rows, tmp_path, monkeypatch):
         for name, of_table in found.items():
             assert plain(of_table) == plain(expected[name]), name
         lines = {place: msgspec.json.decode(line, type=LineView) for place, _, line, *_ in expected["lines"]}
-        views = lines_at(con, list(lines), len(expected["columns"]))
+        views = RowIndex(con).lines_at(list(lines), len(expected["columns"]))
         assert [msgspec.structs.replace(line, cells=[]) for line in views] == list(lines.values())
-        columns = columns_in(con, [])
+        columns = RowIndex(con).columns([])
         said = {(place, value) for place, _, name, value in expected["texts"] if name == "answer"}
         for text in ("maize", "LANG", "ﬁ", "σας", "q3 topic", "d", "ö", "it sown?"):
             words = folded(text).split()
@@ -167,7 +167,7 @@ def test_the_index_holds_what_one_in_memory_holds(rows, tmp_path, monkeypatch):
                     for word in words
                 )
             ]
-            listed = lines_in(con, RowFilter(text=text), columns)
+            listed = RowIndex(con).lines(RowFilter(text=text), columns)
             assert [line.id for line in listed.lines] == ids, text
     finally:
         con.close()
@@ -194,9 +194,10 @@ def test_first_rows_are_those_of_the_whole_index(tmp_path):
     made(run, tmp_path / "index.duckdb")
     whole, first = connect(tmp_path / "index.duckdb"), first_rows(files_of(run), tmp_path, 20_000)
     try:
-        columns = columns_in(first, [])
-        assert columns == columns_in(whole, [])
-        assert lines_in(first, RowFilter(), columns).lines == lines_in(whole, RowFilter(), columns).lines
+        columns = RowIndex(first).columns([])
+        assert columns == RowIndex(whole).columns([])
+        shown, every = (RowIndex(con).lines(RowFilter(), columns) for con in (first, whole))
+        assert shown.lines == every.lines
         (n,) = first.execute("SELECT count(*) FROM lines").fetchone()
         assert 50 < n < 3000
     finally:

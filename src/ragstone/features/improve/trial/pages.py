@@ -34,7 +34,7 @@ from ragstone.kernel.runs.wording import asked_line
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page, query_of
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
-from ragstone.kernel.serve.rows.asking import RowFilter, columns_in, lines_at, lines_in, place_of
+from ragstone.kernel.serve.rows.asking import RowFilter
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
 from ragstone.kernel.systems.prompting import AnsweringPrompt, render_question
@@ -171,13 +171,13 @@ def try_page(
     query, run_id = query_of(request, TrialShown), _run_of(request)
     saved, file = _saved(app, folder, what)
     trial = app.part(trials_of).find(query.trial, folder, what)
-    with app.indexes.of(folder) as con:
-        columns = columns_in(con, [])
+    with app.indexes.of(folder) as index:
+        columns = index.columns([])
         own = next((at for at, column in enumerate(columns) if column.judge == what), None)
-        lines = lines_in(con, RowFilter(judge=own, text=query.text, order="lowest"), columns)
-        line = place_of(con, query.row) if query.row else None
+        lines = index.lines(RowFilter(judge=own, text=query.text, order="lowest"), columns)
+        line = index.place_of(query.row) if query.row else None
         if line is not None and query.row not in [each.id for each in lines.lines]:
-            first = lines_at(con, [line], len(columns))
+            first = index.lines_at([line], len(columns))
             lines = msgspec.structs.replace(lines, lines=[*first, *lines.lines])
     tried = [row.question_id for row in trial.trial.rows] if trial else []
     listed = [line.id for line in lines.lines]

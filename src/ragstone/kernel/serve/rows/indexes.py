@@ -6,7 +6,7 @@ import hashlib
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ from ragstone.kernel.errors import DataError, RagstoneError, explaining, optiona
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.processes import HelperProcess, answer_messages, death
+from ragstone.kernel.runs.notes import Note
+from ragstone.kernel.serve.rows.asking import RowIndex
 from ragstone.kernel.serve.rows.files import RunFiles, files_of
 from ragstone.kernel.serve.rows.indexing import HowFar, connect, first_rows, make_index
 
@@ -213,11 +215,11 @@ class RowIndexes:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def of(self, run: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
-        """Give a cursor on the index of a run as its files are now; of one that goes on, a few seconds old.
+    def of(self, run: Path, notes: Sequence[Note] = ()) -> Iterator[RowIndex]:
+        """Give the index of a run as its files are now; of one that goes on, a few seconds old.
 
-        It waits until there is one. Raises DataError for rows that cannot be read, MissingExtra without
-        DuckDB.
+        notes: of the run, where filters may ask for them. It waits until there is one. Raises DataError for
+        rows that cannot be read, MissingExtra without DuckDB.
         """
         with optional_package("the workbench", "serve"):
             import duckdb  # noqa: F401 - it is looked for before a process is started that needs it
@@ -232,7 +234,7 @@ class RowIndexes:
             index = self._taken(run, task if task.began >= begun else None)
         cursor = index.con.cursor()
         try:
-            yield cursor
+            yield RowIndex(cursor, notes)
         finally:
             cursor.close()
             self._free(index)
@@ -253,12 +255,12 @@ class RowIndexes:
         return None
 
     @contextlib.contextmanager
-    def first_rows(self, run: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
+    def first_rows(self, run: Path) -> Iterator[RowIndex]:
         """Give an index of the first rows of a run, see indexing.first_rows. Raises DataError."""
         with tempfile.TemporaryDirectory() as folder:
             con = first_rows(files_of(run), Path(folder))
             try:
-                yield con
+                yield RowIndex(con)
             finally:
                 con.close()
 
