@@ -7,7 +7,7 @@ from tests.support.moded_run import RUN, write_moded_run
 from tests.support.workbench import create_workbench, opened, peopled
 
 import ragstone
-from ragstone.features.label import read_queue
+from ragstone.features.label.queue import read_queue
 from ragstone.features.modes.values import read_summary
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.runs.modes import MODES_FILE

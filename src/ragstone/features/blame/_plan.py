@@ -8,11 +8,6 @@ import msgspec
 
 from ragstone.features.blame._steps import read_steps
 from ragstone.kernel.config import (
-    AnswerSection,
-    BlameSection,
-    DocumentsSection,
-    JudgeSection,
-    RetrieveSection,
     Settings,
     choose,
 )
@@ -53,12 +48,7 @@ NAMING = {*map(fold, accepted_names(Question, "document_ids"))}  # columns of re
 SHOWN_ERRORS = 10
 
 # Tables of the run that decide what is asked here.
-DECISIVE: dict[str, Any] = {
-    "answer": AnswerSection,
-    "documents": DocumentsSection,
-    "judge": JudgeSection,
-    "retrieve": RetrieveSection,
-}
+DECISIVE = ("answer", "documents", "judge", "retrieve")
 
 RowT = TypeVar("RowT", Answer, Chunk, Document, Judgement, Question)
 
@@ -112,7 +102,7 @@ class BlamePlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def maker(self) -> str | None:
         """The model that made the answers; None where another application did, or no model."""
-        return None if self.run.of_sheet else _again(self.settings, BlameSection())[0]
+        return None if self.run.of_sheet else _again(self.settings)[0]
 
     @property
     def reads_reference(self) -> bool:
@@ -140,9 +130,9 @@ def plan_blame(folder: Path, settings: Settings) -> BlamePlan:
     beside = {m.metric: _beside(run.summary, m.metric, of_run) for m in run.summary.metrics}
     for judge_of in filter(None, [judge, *beside.values()]):
         _check_judge(manifest, judge_of)
-    model, prompt = _again(of_run, settings.blame)
-    own = (model, prompt) == _again(of_run, BlameSection()) and not of_sheet
-    reader = _reader(settings.blame, model, own)
+    model, prompt = _again(of_run, settings.blame.model, settings.blame.prompt)
+    own = (model, prompt) == _again(of_run) and not of_sheet
+    reader = _reader(settings, model, own)
     _check_prompt(manifest, of_run, settings)
     _check_expected(run)
     second, labels = _second(settings, leads[0])
@@ -256,7 +246,7 @@ def _settings_of_run(settings: Settings, manifest: Mapping[str, Any]) -> tuple[S
             "The run has no manifest.json, so the models and prompts of ragstone.toml are used."
         ]
     try:
-        decisive = {name: msgspec.convert(tables[name], kind) for name, kind in DECISIVE.items()}
+        decisive = {name: msgspec.convert(tables[name], type(getattr(settings, name))) for name in DECISIVE}
         systems = {
             name: msgspec.convert(table, RagSystem | ExtractiveSystem)
             for name, table in tables.get("systems", {}).items()
@@ -346,24 +336,28 @@ def _beside(summary: RunSummary, metric: str, settings: Settings) -> Judge | Non
     return _judge_of(rows[0], settings) if rows else None
 
 
-def _again(of_run: Settings, declared: BlameSection) -> tuple[str | None, str]:
-    """Return the model and the prompt that answer again; no model where another application answered."""
+def _again(of_run: Settings, model: str | None = None, prompt: str | None = None) -> tuple[str | None, str]:
+    """Return the model and the prompt that answer again: these, else those that answered.
+
+    The model is None where another application answered.
+    """
     answer = of_run.answer
-    model, prompt = answer.model, answer.prompt
+    own_model, own_prompt = answer.model, answer.prompt
     if answer.sheet:
-        model = None
+        own_model = None
     elif answer.system:
         system = of_run.systems.get(answer.system)
         own = system if isinstance(system, RagSystem) else None
-        model = (own.model or model) if own else None
-        prompt = (own.prompt or prompt) if own else prompt
-    return declared.model or model, declared.prompt or prompt
+        own_model = (own.model or own_model) if own else None
+        own_prompt = (own.prompt or own_prompt) if own else own_prompt
+    return model or own_model, prompt or own_prompt
 
 
-def _reader(declared: BlameSection, model: str | None, own: bool) -> str | None:
+def _reader(settings: Settings, model: str | None, own: bool) -> str | None:
     """Return the model to price in place of the one that answered: the declared one, else one that answers
     again but did not answer.
     """
+    declared = settings.blame
     if declared.reader and not declared.what_if:
         raise ConfigError(
             f"[blame] reader = {declared.reader!r}: its price needs answers that are asked again. Say of how "

@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.features.blame._asked import conversation_with, short
 from ragstone.features.blame._departures import OUTAGE, StepFault, called, failure, find_departure
-from ragstone.kernel.dataset.numbers import held_values, stated_values
+from ragstone.kernel.dataset.numbers import holds_numbers
 from ragstone.kernel.judging.lexical import context_overlap
 from ragstone.kernel.judging.trajectory import expected_calls
 from ragstone.kernel.records import Answer, Step, references
@@ -76,8 +76,7 @@ def results_of(answer: Answer) -> list[str]:
 
 def has_figures(answer: Answer) -> bool:
     """Return whether the answer has every number of the reference; words alone are alike for many things."""
-    held = held_values(answer.answer)
-    return any(all(values & held for values in stated_values(reference)) for reference in references(answer))
+    return any(holds_numbers(answer.answer, reference) for reference in references(answer))
 
 
 def telling_result(answer: Answer) -> str:

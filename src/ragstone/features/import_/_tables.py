@@ -28,7 +28,7 @@ from ragstone.features.import_._rows import (
 )
 from ragstone.features.import_._sheets import open_sheet
 from ragstone.kernel.records import Document, Question
-from ragstone.kernel.tables.columns import PASSAGE, plan_columns, value_at, warn_of_guesses
+from ragstone.kernel.tables.columns import PASSAGE, guess_columns, value_at
 from ragstone.kernel.tables.formats import read_questions
 from ragstone.kernel.tables.names import accepted_names, fold
 
@@ -141,9 +141,7 @@ class _NearNames:
         names = tuple(row)
         if names not in self._known:
             chosen = {field: column for field, column in self._chosen.items() if field in _FIELDS}
-            plan = plan_columns(row, Question, chosen, near=True)
-            warn_of_guesses(plan, self._path, self._told)
-            self._known[names] = {field: column for column, field in plan.guesses.items()}
+            self._known[names] = guess_columns(row, Question, chosen, self._path, self._told)
         return self._known[names]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.improve._parts import Node, Part, nodes_of
-from ragstone.features.label import queue_names, read_queue, read_texts
+from ragstone.features.label import queue_names, read_queued
 from ragstone.kernel.agreement.pairing import UNNAMED, Key
 from ragstone.kernel.config import Settings
 from ragstone.kernel.dataset.split import documents_of
@@ -196,7 +196,7 @@ def open_set(settings: Settings, name: str, words: Mapping[str, float] | None = 
     source = sources[name]
     if source.queue is None:
         return read_labelled(source.labels, words=words)
-    texts = read_texts(source.queue, read_queue(source.queue, name))
+    texts = read_queued(source.queue, name)
     return labelled_set(name, texts, read_rows(source.labels, Label))
 
 

@@ -9,19 +9,16 @@ import numpy as np
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.comparison import (
     GradeComparison,
-    JudgeId,
     MeasuredJudge,
-    check_thresholds,
     choose_measure,
-    measure,
     worths,
 )
-from ragstone.kernel.agreement.grading import report_card
+from ragstone.kernel.agreement.grading import measured_card
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Label, Status
-from ragstone.kernel.statistics import RESAMPLES, Estimate, mean_estimate
+from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.statistics.paired import PairedTest, paired_tests
 
 Move = Literal["worse", "lost", "better", "gained", "neither"]
@@ -195,11 +192,9 @@ def judged_version(
 ) -> JudgedVersion:
     """Return one version's judgements, measured on people's grades. metric: of its score."""
     mine = [row for row in rows if row.metric == metric]
-    first = mine[0]
-    judge_id = JudgeId(first.judge, metric, first.model, first.prompt_version)
-    check_thresholds({} if scale.threshold is None else {first.judge: scale.threshold}, {judge_id: mine})
-    measured = measure(judge_id, mine, humans, mapped=scale.mapping is not None, threshold=scale.threshold)
-    card = report_card(measured, [], None, seed=seed, resamples=RESAMPLES)
+    measured, card = measured_card(
+        mine, humans, mapped=scale.mapping is not None, threshold=scale.threshold, seed=seed
+    )
     return JudgedVersion(
         rows={(row.question_id, row.system): row for row in mine}, measured=measured, card=card
     )

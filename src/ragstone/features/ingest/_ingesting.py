@@ -21,7 +21,7 @@ from ragstone.kernel.engine.session import Session, open_session
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.file import File
 from ragstone.kernel.records import Document
-from ragstone.kernel.stages.ingest import Row, read_documents_of, rows_of_files
+from ragstone.kernel.stages.ingest import read_documents_of, rows_of_files
 from ragstone.kernel.tables import check_output, write_rows
 from ragstone.kernel.tables.resuming import finished_rows
 from ragstone.kernel.tables.storage import Place, url_of
@@ -99,8 +99,8 @@ class _CountedFiles:
         self._languages: Counter[str] = Counter()
         self._skipped: list[Skipped] = []
 
-    def count(self, advance: Callable[[], None]) -> Callable[[Row], None]:
-        def look(row: Row) -> None:
+    def count(self, advance: Callable[[], None]) -> Callable[[Document | Skipped], None]:
+        def look(row: Document | Skipped) -> None:
             advance()
             if isinstance(row, Skipped):
                 self._skipped.append(row)
@@ -125,7 +125,7 @@ async def _stream(
     output: Place,
     options: IngestOptions,
     session: Session,
-    each: Callable[[Row], None],
+    each: Callable[[Document | Skipped], None],
     *,
     force: bool,
 ) -> None:
@@ -158,7 +158,7 @@ async def _stream(
 
 async def _rows(
     files: Sequence[Found], options: IngestOptions, session: Session
-) -> AsyncIterator[tuple[str, Row]]:
+) -> AsyncIterator[tuple[str, Document | Skipped]]:
     if on_cluster(session):
         async for row in rows_of_files(files, options, session):
             yield row

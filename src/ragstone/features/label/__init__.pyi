@@ -6,5 +6,4 @@ from .labelling import ToLabel as ToLabel
 from .labelling import keep_instructions as keep_instructions
 from .labelling import policy_digest as policy_digest
 from .queue import queue_names as queue_names
-from .queue import read_queue as read_queue
-from .queue import read_texts as read_texts
+from .queue import read_queued as read_queued

@@ -197,6 +197,11 @@ def read_texts(folder: Path, queue: Queue) -> list[Answer]:
     return texts
 
 
+def read_queued(folder: Path, name: str) -> list[Answer]:
+    """Return the answers of the queue of this name. Raises DataError as read_queue and read_texts do."""
+    return read_texts(folder, read_queue(folder, name))
+
+
 def queue_names(folder: Path) -> list[str]:
     """Return the names of the queues in a folder, sorted; none where there is no folder."""
     return sorted(path.stem for path in folder.glob("*.json") if NAME.fullmatch(path.stem))

@@ -49,7 +49,7 @@ from ragstone.kernel.agreement.comparison import (
 from ragstone.kernel.agreement.corrected import n_drawn_unequally
 from ragstone.kernel.agreement.estimates import agreement_estimates, raters_of
 from ragstone.kernel.agreement.groups import by_system, by_tags, has_field, rank_systems
-from ragstone.kernel.agreement.pairing import GradePairs, human_scores
+from ragstone.kernel.agreement.pairing import GradePairs, Human, Key, human_scores
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note, voluntary_note
 from ragstone.kernel.agreement.probabilities import probabilities_beside
 from ragstone.kernel.agreement.protocol import with_protocol
@@ -253,6 +253,25 @@ def report_card(
         **msgspec.structs.asdict(probabilities_beside(comparison, pairs, judge.scale, clusters, **drawn)),
     )
     return with_protocol(card, comparison, pairs, **drawn)
+
+
+def measured_card(
+    rows: Sequence[Judgement],
+    humans: Mapping[Key, Human],
+    *,
+    mapped: bool,
+    threshold: float | None,
+    seed: int,
+) -> tuple[MeasuredJudge, ReportCard]:
+    """Return one judge's judgements of one metric beside people's grades, and the card without baselines.
+
+    mapped, threshold: see comparison.compare. Raises DataError for a threshold that its scale has not.
+    """
+    first = rows[0]
+    judge = JudgeId(first.judge, first.metric, first.model, first.prompt_version)
+    check_thresholds({} if threshold is None else {judge.judge: threshold}, {judge: rows})
+    measured = measure(judge, rows, humans, mapped=mapped, threshold=threshold)
+    return measured, report_card(measured, [], None, seed=seed, resamples=RESAMPLES)
 
 
 def _empty_card(measured: MeasuredJudge, people: HumanAgreement | None) -> ReportCard:

@@ -17,7 +17,7 @@ from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, token_spans, tokenize
 from ragstone.kernel.dataset._spans import EvidenceWords
-from ragstone.kernel.dataset.numbers import held_values, stated_values
+from ragstone.kernel.dataset.numbers import held_values, holds_numbers, stated_values
 from ragstone.kernel.files.language import detect_language
 
 SEED = 3  # words that stand in a row in both
@@ -350,15 +350,14 @@ def _what(change: _Evidence, asked: Asked) -> What | None:
 
 def _another_number(was: str, now: str) -> bool:
     """Say whether a number is gone; one of several that are alike only where another has come."""
-    held, stated, stated_now = held_values(now), stated_values(was), stated_values(now)
-    if any(not values & held for values in stated):
+    if not holds_numbers(now, was):
         return True
+    stated, stated_now = stated_values(was), stated_values(now)
     fewer = any(
         sum(bool(values & other) for other in stated_now) < sum(bool(values & other) for other in stated)
         for values in stated
     )
-    known = held_values(was)
-    return fewer and any(not values & known for values in stated_now)
+    return fewer and not holds_numbers(was, now)
 
 
 def _holds(tokens: Sequence[str], sought: Sequence[str]) -> bool:

@@ -27,6 +27,12 @@ def held_values(text: str) -> frozenset[float]:
     return frozenset(held | {spelled[word] for word in tokenize(text) if word in spelled})
 
 
+def holds_numbers(passage: str, sentence: str) -> bool:
+    """Return whether a passage holds every number that a sentence states."""
+    held = held_values(passage)
+    return all(values & held for values in stated_values(sentence))
+
+
 def _readings(number: str) -> frozenset[float]:
     plain = _SPACES.sub("", number).replace("٫", ".")
     values = set()

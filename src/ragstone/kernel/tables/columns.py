@@ -130,6 +130,15 @@ def _with_guesses(plan: ColumnPlan, raw: Mapping[str, Any], row_type: type) -> C
     return ColumnPlan(plan.fields | {field: (column,) for column, field in guesses.items()}, guesses)
 
 
+def guess_columns(
+    raw: Mapping[str, Any], row_type: type, chosen: Mapping[str, str], where: object, known: set[str]
+) -> dict[str, str]:
+    """Return field -> column of the near names of a row, and warn of those not told of yet (`known`)."""
+    plan = plan_columns(raw, row_type, chosen, near=True)
+    warn_of_guesses(plan, where, known)
+    return {field: column for column, field in plan.guesses.items()}
+
+
 def warn_of_guesses(plan: ColumnPlan, where: object, known: set[str]) -> None:
     """Warn of near names that were taken, each column once. where: the file. known: what was told of it."""
     guesses = {column: field for column, field in plan.guesses.items() if column not in known}
