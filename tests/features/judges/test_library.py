@@ -5,7 +5,7 @@ import pytest
 from tests.support.tiny_run import JUDGEMENTS, card, summary_of
 
 from ragstone.features.judges import library as judges_library
-from ragstone.features.judges.library import OURS, figure_text, judge_library, list_judges, price_text
+from ragstone.features.judges.library import OURS, figure_text, groups, judge_library, list_judges, price_text
 from ragstone.features.judges.prices import KnownPrices, RowLengths, prices_of, usual_lengths
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.engine.digests import digest_of
@@ -178,3 +178,11 @@ def test_costs_are_worked_out_once(project, monkeypatch):
     monkeypatch.setattr("ragstone.features.judges.prices._cost", None)
     judge_library(settings, known=known)
     assert judges_library.run_folders(settings) == []
+
+
+def test_every_judge_that_ships_is_in_one_group_with_a_sentence():
+    named = [name for group in groups() for name in group.judges]
+    assert sorted(named) == sorted(judge_names())
+    assert all(
+        len(text) <= 105 and text.endswith(".") for group in groups() for text in group.judges.values()
+    )

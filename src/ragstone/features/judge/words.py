@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from msgspec import UNSET
+
 from ragstone.features.agree import corrected_of
-from ragstone.features.judge._pass_words import pass_blocks
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.document.blocks import (
@@ -19,10 +20,12 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     Row,
     Table,
+    estimated,
     table_of,
 )
 from ragstone.kernel.document.numbers import count, interval, number, one_line
 from ragstone.kernel.errors import plural
+from ragstone.kernel.judging.repeated import PassRate
 from ragstone.kernel.judging.summary import MetricSummary, TruthCounts
 from ragstone.kernel.records import NO_MODEL, Said
 from ragstone.kernel.runs.noise import noise_blocks
@@ -42,6 +45,14 @@ from ragstone.kernel.runs.wording import (
     tokens_line,
 )
 from ragstone.kernel.statistics import Estimate
+
+SHOWN_K = (1, 2, 3, 5)  # k that are shown beside the largest; all of them are in the numbers
+REPEATED = "Repeated answers"
+OF_REPEATED = (
+    "pass@k is the chance that at least one of k answers to a question passes, pass^k that all of them "
+    "do. An answer passes at the score shown or better. Means over the questions that have k scored "
+    "answers."
+)
 
 WIDTH = 80  # of a line of an unsupported statement
 LONGEST_ID = 24
@@ -211,3 +222,34 @@ def asked_lines(summary: RunSummary) -> str:
             f"Tokens: {tokens_line(calls)}. Cost: {cost(calls)}."
         )
     return "\n\n".join([*map(savings_line, summary.cascades), lines])
+
+
+def pass_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
+    """Return pass@k and pass^k of each judge; nothing where no answer was repeated."""
+    rows = [
+        (metric, metric.repeats.passes_from or 0.0, rate)
+        for metric in metrics
+        if metric.repeats is not UNSET and metric.repeats.most > 1
+        for rate in metric.repeats.passes
+        if rate.k in SHOWN_K or rate is metric.repeats.passes[-1]
+    ]
+    several = len({metric.system for metric, _, _ in rows}) > 1
+
+    def name(row: tuple[MetricSummary, float, PassRate]) -> str:
+        system = f"{row[0].system}, " if several else ""
+        return f"{system}{judge_name(row[0])}"
+
+    columns: list[Made[tuple[MetricSummary, float, PassRate]]] = [
+        (Column("k", text=True), lambda row: f"  {count(row[2].k)}"),
+        ("passes from", lambda row: f"{row[1]:g}"),
+        (Column("pass@k", beside="interval"), lambda row: estimated(row[2].at_least_one)),
+        (Column("pass^k", beside="interval"), lambda row: estimated(row[2].every_one)),
+        ("questions", lambda row: count(row[2].every_one.n)),
+    ]
+    if not rows:
+        return []
+    return [
+        Heading(REPEATED, level=3),
+        Paragraph(OF_REPEATED, tone="muted"),
+        table_of(REPEATED, rows, columns, group=name),
+    ]

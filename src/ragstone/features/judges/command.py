@@ -252,15 +252,15 @@ def _line(entry: "ListedJudge", model: str | None) -> "JudgeLine":
 
 def _names(entries: "Sequence[ListedJudge]") -> "list[Block]":
     """Return the names of judges by group, for a screen."""
-    from ragstone.kernel.document import blocks
+    from ragstone.kernel.document.blocks import Column, Paragraph, Table
 
     groups: dict[str, list[str]] = {}
     for entry in entries:
         groups.setdefault(entry.group, []).append(entry.name)
     rows = [[title, ", ".join(names)] for title, names in groups.items()]
     more = "--all shows what each measures; ragstone judges list WORD shows those that match a word."
-    columns = [blocks.Column("", text=True), blocks.Column("", text=True)]
-    return [blocks.Table(columns, rows, "Judges"), blocks.Paragraph(more, tone="muted")]
+    columns = [Column("", text=True), Column("", text=True)]
+    return [Table(columns, rows, "Judges"), Paragraph(more, tone="muted")]
 
 
 def _table(group: str, entries: "Sequence[ListedJudge]") -> "Table":
@@ -330,7 +330,7 @@ def _show_prompts(prompts: "list[ShownTrial]") -> None:
 
 def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
     """Show what became of each row; on one screen, those that went wrong come first."""
-    from ragstone.kernel.document import blocks
+    from ragstone.kernel.document.blocks import Column, Table
     from ragstone.kernel.records import NO_MODEL
 
     if not tried.rows:
@@ -356,8 +356,8 @@ def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
         for row in tried_rows
     ]
     heads = ("row", "metric", "expected", "given", "status", "reason")
-    columns = [blocks.Column(head, text=True) for head in heads]
-    show_blocks([blocks.Table(columns, rows, "Rows that were tried")], whole=whole)
+    columns = [Column(head, text=True) for head in heads]
+    show_blocks([Table(columns, rows, "Rows that were tried")], whole=whole)
     wrong = plural(tried.wrong, "easy row")
     counts = f"{plural(len(tried.rows), 'judgement')}: {tried.unscored} not scored, {wrong} wrong."
     asked = tried.model if tried.model != NO_MODEL else NO_MODEL_ASKED

@@ -1,20 +1,21 @@
 """The judges that can be named: those of a project and those that ship, with what is known of each."""
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from ragstone.features.agree import FoundCard, project_cards
-from ragstone.features.judges.about import groups, has_words
 from ragstone.features.judges.kept_versions import FOLDER
 from ragstone.features.judges.prices import JudgePrice, KnownPrices, RowLengths, prices_of, usual_lengths
-from ragstone.kernel.config import Settings, load_settings
+from ragstone.kernel.config import Settings, load_settings, shipped
 from ragstone.kernel.document.numbers import usd, with_ends
 from ragstone.kernel.errors import ConfigError, checks_arguments, plural
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import doubt
+from ragstone.kernel.tables.where import folded
 
 OURS = "Judges of this project"
 KEYS = (
@@ -197,3 +198,26 @@ def _is_judge(path: Path) -> bool:
     return (
         isinstance(fields, dict) and {"name", "scale"} <= fields.keys() and any(key in fields for key in KEYS)
     )
+
+
+class LibraryGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Judges that answer one question of a reader's. judges: name -> what it measures."""
+
+    title: str
+    judges: dict[str, str]
+
+
+class _About(msgspec.Struct, frozen=True):
+    group: list[LibraryGroup]
+
+
+@functools.cache
+def groups() -> list[LibraryGroup]:
+    """Return the groups of about.toml, in its order."""
+    text = shipped("ragstone.features.judges", "about.toml").read_bytes()
+    return msgspec.toml.decode(text, type=_About).group
+
+
+def has_words(text: str, words: str) -> bool:
+    """Return whether a text has every word of a search."""
+    return all(word in folded(text) for word in folded(words).split())

@@ -9,10 +9,10 @@ from ragstone.kernel.config import Price, Settings
 from ragstone.kernel.llm.budget import cost_usd, sum_usd
 from ragstone.kernel.llm.ledgers import Place, open_store, size_on_disk
 from ragstone.kernel.llm.providers import list_price, providers
-from ragstone.kernel.llm.response_store import DAY_S, Row
+from ragstone.kernel.llm.response_store import Row
 from ragstone.kernel.records import MOST, Usage, checked_usage
 
-EPOCH = datetime.date(1970, 1, 1)
+EPOCH, DAY_S = datetime.date(1970, 1, 1), 86_400
 
 
 class CallTally(msgspec.Struct, frozen=True, kw_only=True):

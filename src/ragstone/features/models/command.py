@@ -12,7 +12,7 @@ from ragstone.kernel.errors import plural
 if TYPE_CHECKING:
     from ragstone.features.bench import SuiteCard
     from ragstone.kernel.config import Price
-    from ragstone.kernel.document.blocks import Block, Part, Table
+    from ragstone.kernel.document.blocks import Block, Table
     from ragstone.kernel.llm.catalogue import GgufEntry, ModelCatalogue, ModelEntry, ProviderEntry
 
 PRICES = ("input", "cached", "cache_write", "output")  # as in the tables of ragstone.toml
@@ -98,6 +98,8 @@ def _every_block(catalogue: "ModelCatalogue", cards: "Sequence[SuiteCard]") -> "
 
 def _prices(entry: "ProviderEntry") -> "list[Block]":
     """Return the list prices of a provider, with their sources."""
+    from msgspec.structs import replace
+
     from ragstone.kernel.document.blocks import Heading, Paragraph
 
     provider = _table(["provider", ""], [_provider_cells(entry)], entry.name)
@@ -113,10 +115,10 @@ def _prices(entry: "ProviderEntry") -> "list[Block]":
         ]
         for price in entry.prices
     ]
-    table = _table(["USD per million tokens", *PRICES, "source, read on"], rows, "List prices", part="main")
+    table = _table(["USD per million tokens", *PRICES, "source, read on"], rows, "List prices")
     return [
         provider,
-        table,
+        replace(table, part="main"),
         Heading("Sources", level=3),
         *(Paragraph(f"[{n}] {source}") for n, source in enumerate(sources, 1)),
     ]
@@ -183,7 +185,7 @@ def _card_cells(card: "SuiteCard") -> list[str]:
     return [card.model, summary]
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], label: str, part: "Part" = "") -> "Table":
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], label: str) -> "Table":
     from ragstone.kernel.document.blocks import Column, Table
 
-    return Table([Column(head, text=head not in PRICES) for head in heads], list(rows), label, part=part)
+    return Table([Column(head, text=head not in PRICES) for head in heads], list(rows), label)

@@ -81,21 +81,17 @@ def earlier_name(title: str) -> str:
 
 
 def signs_file(
-    name: str,
-    question: str,
-    signs: Sequence[Sign],
-    unless: Sequence[Sign],
-    inputs: Sequence[str],
-    source: str,
-) -> str:
-    """Return the text of a mode's file that finds it by signs."""
-    head = _head(name, "signs", inputs, question, source)
+    sign: Sign, unless: Sequence[Sign], inputs: Sequence[str], source: str, taken: Collection[str]
+) -> tuple[str, str]:
+    """Return the name and the text of a mode's file that finds it by a sign. taken: the names of others."""
+    name = mode_name(sign.title, taken)
+    head = _head(name, "signs", inputs, f"The answer is wrong, and {sign.clause}.", source)
     tables = [
-        f"\n[[{table}]]\n" + "".join(f"{key} = {_value(value)}\n" for key, value in _keys(sign).items())
-        for table, some in (("signs", signs), ("unless", unless))
-        for sign in some
+        f"\n[[{table}]]\n" + "".join(f"{key} = {_value(value)}\n" for key, value in _keys(each).items())
+        for table, some in (("signs", [sign]), ("unless", unless))
+        for each in some
     ]
-    return head + "".join(tables)
+    return name, head + "".join(tables)
 
 
 def asked_file(name: str, question: str, inputs: Sequence[str], source: str) -> str:

@@ -273,7 +273,6 @@ async def _by_signs(
     known = [_yes(rows) for rows in judgements.values()]
     drafts: list[ModeDraft] = []
     for one in found.signs:
-        name = mode_name(one.sign.title, [*judgements])
         inputs = list(
             dict.fromkeys([*one.sign.inputs, *(part for sign in one.unless for part in sign.inputs)])
         )
@@ -281,8 +280,7 @@ async def _by_signs(
             f"ragstone modes, from {plan.run.summary.name} without a model: {one.n_wrong} of {one.n} answers "
             f"with it are wrong by {plan.lead.judge}"
         )
-        statement = f"The answer is wrong, and {one.sign.clause}."
-        text = signs_file(name, statement, [one.sign], one.unless, inputs, source)
+        name, text = signs_file(one.sign, one.unless, inputs, source, [*judgements])
         judge = parse_judge(text, plan.modes_folder / f"{name}.toml")
         rows = await _judged(plan, judge, plan.answers, session)
         yes = _yes(rows)

@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, as_quality, exchange_of
+from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, exchange_of
 from ragstone.kernel.dataset.logs.reading import Source, nothing_asked, rows_of
 from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
@@ -184,7 +184,7 @@ def gather(
         if exchange is None:
             without += 1
             continue
-        quality = judged_of(exchange) if judged_of else as_quality(exchange.quality)
+        quality = judged_of(exchange) if judged_of else exchange.rating
         unread += quality is None and exchange.quality not in (None, "")
         sorting.add(at, exchange, quality)
     _check(n_rows, malformed, without, problems, list(names), columns)

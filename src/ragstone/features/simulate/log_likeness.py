@@ -15,8 +15,7 @@ from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Estimate, mean_estimate
-from ragstone.kernel.tables.interchange.conversations import turns_of
-from ragstone.kernel.tables.interchange.marks import messages_in
+from ragstone.kernel.tables.interchange.conversations import turns_in
 from ragstone.kernel.tables.names import LOG_NAMES
 
 MOST_GROUPED = 2000  # conversations of the log whose topics are looked at, evenly spaced
@@ -111,13 +110,8 @@ def spoken_in(log: Source) -> tuple[list[Spoken], int]:
 
 
 def _user_turns(raw: Mapping[str, object]) -> list[str]:
-    column = messages_in(dict(raw))
-    if column is not None:
-        messages = raw[column]
-        try:
-            turns = turns_of(messages) if isinstance(messages, Iterable) else []
-        except ValueError:  # a role that nobody knows
-            return []
+    turns = turns_in(raw)
+    if turns is not None:
         return [turn["content"] for turn in turns if turn["role"] == "user" and turn["content"].strip()]
     exchange = exchange_of(raw, Columns())
     return [exchange.question] if exchange else []

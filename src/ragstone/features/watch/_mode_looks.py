@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import msgspec
 
-from ragstone.features.modes import mode_name, signs_file
+from ragstone.features.modes import signs_file
 from ragstone.features.watch._alarms import ON_NEW_MODES, ON_USE, Alarm
 from ragstone.features.watch._judged import cannot_drift, judge_of
 from ragstone.features.watch._new_modes import (
@@ -113,18 +113,16 @@ def _look(
     taken = {*of_set.modes, *(mode.name for mode in modes)}
     for mode in new:
         title = mode.signs.sign.title
-        name = mode_name(title, taken)
-        taken.add(name)
-        path = store.path.parent / FOLDER / f"{name}.toml"
-        path.parent.mkdir(exist_ok=True)
-        text = signs_file(
-            name,
-            f"The answer is wrong, and {mode.signs.sign.clause}.",
-            [mode.signs.sign],
+        name, text = signs_file(
+            mode.signs.sign,
             mode.signs.unless,
             mode.signs.inputs,
             f"ragstone watch, found on {mode.looked} among wrong answers that no watched mode had",
+            taken,
         )
+        taken.add(name)
+        path = store.path.parent / FOLDER / f"{name}.toml"
+        path.parent.mkdir(exist_ok=True)
         replace_whole(path, text.encode())
         origins = store.origins(mode.examples)
         modes.append(

@@ -15,10 +15,10 @@ import msgspec
 from ragstone.features.watch._trace_index import decoded_line
 from ragstone.features.watch.traces import SpanRow, TraceTree
 from ragstone.kernel.document.room import MOST_A_PAGE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
-from ragstone.kernel.tables.interchange.openinference import SpanParts, parts_of, spans_in, steps_in
+from ragstone.kernel.tables.interchange.openinference import SpanMessage, SpanParts, parts_in, steps_in
 from ragstone.kernel.tables.interchange.trace_steps import Kind, TraceStep
 from ragstone.kernel.tables.interchange.traces import evaluated_answers
-from ragstone.kernel.tables.interchange.values import content_in, decoded, role_in
+from ragstone.kernel.tables.interchange.values import decoded
 
 MOST_LEVELS = 20
 MOST_CARDS = 40  # documents, calls and messages that are shown of one place
@@ -138,13 +138,9 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
     wanted = tree.summary.id.lower()
     parts: dict[str, SpanParts] = {}
     for each in raw:
-        for span in spans_in(each):
-            if str(span.get("trace_id")).lower() == wanted and "attributes" in span and span.get("span_id"):
-                known = parts.get(str(span["span_id"]))
-                parts_of_span = parts_of(span)
-                parts[str(span["span_id"])] = (
-                    parts_of_span if known is None or parts_of_span.given or parts_of_span.made else known
-                )
+        for span_id, span_parts in parts_in(each, wanted):
+            if span_id not in parts or span_parts.given or span_parts.made:
+                parts[span_id] = span_parts
     pairs = _answers_in(raw, wanted)
     known_steps = [step for _, inside in pairs for step in inside if step.id in parts]
     models = [step for step in known_steps if step.kind == "model" and parts[str(step.id)].given]
@@ -189,13 +185,12 @@ def _exchange(
     return ShownExchange(question, answer, error, cards, calls)
 
 
-def _message(message: Mapping[str, Any], room: _Room) -> ShownMessage:
-    calls = [call for call in message.get("tool_calls") or () if isinstance(call, Mapping)]
+def _message(message: SpanMessage, room: _Room) -> ShownMessage:
     return ShownMessage(
-        role=role_in(message) or "other",
-        text=room.maybe(content_in(message)),
-        thought=room.maybe(message.get("thought")),
-        calls=[_call(call, room) for call in calls[:MOST_CARDS]],
+        role=message.role,
+        text=room.maybe(message.text),
+        thought=room.maybe(message.thought),
+        calls=[_call(call, room) for call in message.calls[:MOST_CARDS]],
     )
 
 
@@ -229,7 +224,7 @@ def _span(row: SpanRow, span_parts: SpanParts | None, room: _Room, *, is_above: 
     messages = [*span_parts.given, *span_parts.made] if span_parts else []
     documents = span_parts.documents if span_parts else []
     named = [(name, text) for name, text in (("Input", row.given), ("Result", row.result)) if text]
-    contents = {content_in(message) for message in messages}  # an input that is these says nothing more
+    contents = {message.text for message in messages}  # an input that is these says nothing more
     texts = [
         (name, room.text(text))
         for name, text in named

@@ -19,7 +19,6 @@ from ragstone.features.watch.watching import look_of, utc_today
 from ragstone.kernel.config import Settings
 from ragstone.kernel.document.html import (
     DrawnChart,
-    charts_in,
     contents_of,
     draw,
     policy_in,
@@ -72,7 +71,7 @@ def framed(view: MonitorView) -> FramedView:
         title=document.title,
         about=document.about,
         html=render_blocks(document.blocks, **view.values),
-        drawn=draw(charts_in(document.blocks)),
+        drawn=draw(document.blocks),
         listed=contents_of(document.blocks),
         has_list=document.skip[0] != "list",
     )

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +69,7 @@ def render_page(
     which `packed` is compressed. forms: whether a server takes what its forms ask for. values: of the
     templates of these lists.
     """
-    css, drawn = asset("page.css"), draw(charts_in(document.blocks))
+    css, drawn = asset("page.css"), draw(document.blocks)
     js = script + drawn.script
     page = (
         environment()
@@ -302,8 +302,9 @@ class DrawnChart(msgspec.Struct, frozen=True, kw_only=True):
         return [str(library) for library in self.libraries]
 
 
-def draw(charts: Sequence[Chart]) -> DrawnChart:
-    """Return what these charts need of their page."""
+def draw(blocks: Iterable[Block]) -> DrawnChart:
+    """Return what the charts of these blocks need of their page."""
+    charts = charts_in(blocks)
     if not charts:
         return DrawnChart(specs={}, libraries=[], script="")
     specs = {chart.name: safe(script_json(chart.spec).decode()) for chart in charts}

@@ -51,6 +51,11 @@ class LoggedExchange(msgspec.Struct, frozen=True):
     quality: object = None
     tags: dict[str, str] = {}
 
+    @property
+    def rating(self) -> float | None:
+        """Its quality as a number, higher is better; None for none, and for what nobody can read."""
+        return as_quality(self.quality)
+
 
 def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | None:
     """Return what a row says, None where it asks nothing.

@@ -82,6 +82,17 @@ def last_reply(turns: Sequence[Mapping[str, Any]]) -> int | None:
     return replies[-1] if replies else None
 
 
+def turns_in(raw: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the turns of a row of messages, none where these are not understood; None of another row."""
+    column = messages_in({**raw})
+    if column is None:
+        return None
+    try:
+        return turns_of(raw[column]) if isinstance(raw[column], Iterable) else []
+    except ValueError:  # a role that nobody knows
+        return []
+
+
 def turns_of(messages: Iterable[Any]) -> list[dict[str, Any]]:
     """Return messages as turns; what a tool says is also the result of the call that it answers.
 

@@ -19,6 +19,7 @@ from ragstone.kernel.tables.interchange.trace_steps import Kind, TraceStep
 from ragstone.kernel.tables.interchange.traces import answers_of, tool_call
 from ragstone.kernel.tables.interchange.values import (
     amount_in,
+    content_in,
     context_in,
     count_in,
     decoded,
@@ -28,6 +29,7 @@ from ragstone.kernel.tables.interchange.values import (
     notes_in,
     number_in,
     objects_in,
+    role_in,
     seconds_at,
     seconds_between,
 )
@@ -400,16 +402,25 @@ def step_in(number: int, span: Mapping[str, Any]) -> TraceStep:
     )
 
 
+class SpanMessage(NamedTuple):
+    """A message to or of a model. role: `system`, `user`, `assistant`, `tool` or `other`; calls: of tools."""
+
+    role: str
+    text: str | None
+    thought: object
+    calls: list[Mapping[str, Any]]
+
+
 class SpanParts(NamedTuple):
-    """What a person reads of a span. given, made: messages in one shape, see _messages.plain_messages.
+    """What a person reads of a span. given, made: messages to a model, and of it.
 
     documents: as the span has them, best first, with `text`, and `id`, `score`, `title` and `source` as far
     as they are told.
     """
 
     kind: Kind
-    given: list[dict[str, Any]]
-    made: list[dict[str, Any]]
+    given: list[SpanMessage]
+    made: list[SpanMessage]
     documents: list[dict[str, Any]]
 
 
@@ -417,8 +428,14 @@ _TITLES = ("title", "name", "file_name", "filename")
 _SOURCES = ("source", "url", "uri", "file_path", "path")
 
 
-def parts_of(span: Mapping[str, Any]) -> SpanParts:
-    """Return the messages and the documents of a span as spans_in yields it."""
+def parts_in(raw: Mapping[str, Any], trace: str) -> Iterator[tuple[str, SpanParts]]:
+    """Yield the id and the parts of each span of a trace. trace: its id, in small letters."""
+    for span in spans_in(raw):
+        if str(span.get("trace_id")).lower() == trace and "attributes" in span and span.get("span_id"):
+            yield str(span["span_id"]), _parts_of(span)
+
+
+def _parts_of(span: Mapping[str, Any]) -> SpanParts:
     attributes = nested(span["attributes"])
     kind = _kind(attributes, span)
     listed = _first(attributes, _DOCUMENTS[kind]) if kind in _DOCUMENTS else None
@@ -430,9 +447,18 @@ def parts_of(span: Mapping[str, Any]) -> SpanParts:
     is_model = kind == "model"
     return SpanParts(
         kind=kind,
-        given=_messages(attributes, "input") if is_model else [],
-        made=_messages(attributes, "output") if is_model else [],
+        given=[*map(_message, _messages(attributes, "input"))] if is_model else [],
+        made=[*map(_message, _messages(attributes, "output"))] if is_model else [],
         documents=documents,
+    )
+
+
+def _message(message: Mapping[str, Any]) -> SpanMessage:
+    return SpanMessage(
+        role=role_in(message) or "other",
+        text=content_in(message),
+        thought=message.get("thought"),
+        calls=[call for call in message.get("tool_calls") or () if isinstance(call, Mapping)],
     )
 
 
