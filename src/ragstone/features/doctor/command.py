@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from ragstone.kernel.config import Settings
-from ragstone.kernel.console.extras import EXTRAS, Extra, is_installed
+from ragstone.kernel.console.extras import EXTRAS, is_installed
 from ragstone.kernel.console.options import AsJson, Config, Whole
 from ragstone.kernel.console.printing import WRONG_USE, show_blocks, show_json
 from ragstone.kernel.errors import RagstoneError, plural
@@ -54,7 +54,7 @@ def doctor(
 
     settings = load_settings(config)
     models = model or models_named(settings)
-    checks = [_extra(name, extra) for name, extra in EXTRAS.items()]
+    checks = [*map(_extra, EXTRAS)]
     for name, (purpose, install) in SEPARATE.items():
         if is_installed(name):
             checks.append(Check(name, True, f"{purpose} ({_version(name)})"))
@@ -92,8 +92,9 @@ def _blocks(checks: list[Check]) -> "Iterator[Block]":
     yield from map(Paragraph, reversed(lines["ok"]))  # models and places before packages
 
 
-def _extra(name: str, extra: Extra) -> Check:
+def _extra(name: str) -> Check:
     """Look for the packages of an extra."""
+    extra = EXTRAS[name]
     missing = extra.missing
     if not missing:
         return Check(name, True, f"{extra.purpose} ({_version(extra.modules[0])})")

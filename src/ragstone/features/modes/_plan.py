@@ -61,8 +61,9 @@ def plan_modes(
         (row.question_id, row.system): row
         for rows in run.judgements.values()
         for row in rows
-        if _is_of(row, lead)
+        if (row.judge, row.metric, row.model) == (lead.judge, lead.metric, lead.model)
     }
+    of_workbench = sorted(settings.path(settings.workbench.labels).glob("*.jsonl"))
     answers, wrong = [], {}
     joined = join_questions((row for rows in run.answers.values() for row in rows), run.questions)
     n = 0
@@ -92,7 +93,7 @@ def plan_modes(
         clusters=dict(question_clusters(run.questions.values(), judgements)),
         beside=_beside(judgements, {key for key, is_wrong in wrong.items() if is_wrong}),
         judges=read_mode_judges(settings.path(MODES)),
-        labels=[*_labels([*labels, *_kept_labels(settings)])],
+        labels=[*_labels([*labels, *of_workbench])],
         model=model,
     )
 
@@ -128,10 +129,6 @@ def _best(run: Run, lead: MetricSummary) -> str:
         return "highest"
 
 
-def _is_of(row: Judgement, lead: MetricSummary) -> bool:
-    return (row.judge, row.metric, row.model) == (lead.judge, lead.metric, lead.model)
-
-
 def _beside(judgements: Iterable[Judgement], wrong: set[Key]) -> dict[Key, str]:
     """Return what judges say of wrong answers in words: their reasons, and statements without support."""
     said: dict[Key, list[str]] = {}
@@ -144,11 +141,6 @@ def _beside(judgements: Iterable[Judgement], wrong: set[Key]) -> dict[Key, str]:
             ]
             said.setdefault((row.question_id, row.system), []).extend(parts)
     return {key: "\n".join(parts) for key, parts in said.items() if parts}
-
-
-def _kept_labels(settings: Settings) -> list[Path]:
-    """Return the files of labels that the workbench of the project writes."""
-    return sorted(settings.path(settings.workbench.labels).glob("*.jsonl"))
 
 
 def _labels(paths: Iterable[Path]) -> Iterable[Label]:

@@ -39,8 +39,7 @@ from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
 from ragstone.kernel.stages.calibrate import (
-    cards_of_run,
-    cards_of_sheet,
+    cards_of,
     check_labels,
     corrected_of_run,
     measured_judges,
@@ -113,7 +112,7 @@ async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: 
         async with open_session(settings, how) as session:
             with session.logging_calls(folder):
                 rows = await _make_rows(settings, folder, judges, session)
-            cards = cards_of_run(settings, rows.judgements) + await cards_of_sheet(settings, judges, session)
+            cards = await cards_of(settings, judges, session, rows.judgements)
             models = session.roles(members_of(judges))
         notes = system_notes(rows.answers, rows.from_ledger, settings) + notes + masking_notes(settings)
         summary = _summarise(settings, judges, rows, cards, models=models, calls=session.calls())

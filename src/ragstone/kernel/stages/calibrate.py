@@ -35,13 +35,6 @@ def check_labels(settings: Settings, judges: Sequence[Judge]) -> None:
             raise ConfigError(f"[agree] thresholds: {off_scale(judge.name, threshold, judge.scale)}")
 
 
-def cards_of_run(settings: Settings, judgements: Sequence[Judgement]) -> list[ReportCard]:
-    """Return the report cards from `[agree] labels`; none without them."""
-    if settings.agree.labels is None:
-        return []
-    return _cards(settings, judgements, settings.agree.labels)
-
-
 def corrected_of_run(
     settings: Settings, judgements: Sequence[Judgement], clusters: Mapping[str, str]
 ) -> list[CorrectedMean]:
@@ -61,15 +54,25 @@ def corrected_of_run(
     )
 
 
-async def cards_of_sheet(settings: Settings, judges: Sequence[Judge], session: Session) -> list[ReportCard]:
-    """Return the report cards from `[agree] sheet`, which the judges of its metric judge too."""
-    sheet = settings.agree.sheet
+async def cards_of(
+    settings: Settings,
+    judges: Sequence[Judge],
+    session: Session,
+    judgements: Sequence[Judgement] | None = None,
+) -> list[ReportCard]:
+    """Return the report cards of judges.
+
+    Those of judgements from `[agree] labels`, and those from `[agree] sheet`, which the judges of its metric
+    judge too.
+    """
+    labels, sheet = settings.agree.labels, settings.agree.sheet
+    cards = _cards(settings, judgements, labels) if judgements is not None and labels else []
     if sheet is None:
-        return []
+        return cards
     measured = measured_judges(settings, judges)
     answers = list(read_rows(settings.path(sheet), Answer))
     judged = judge_rows(lambda: answers, measured, session, len(answers))
-    return _cards(settings, [row async for row in judged], sheet)
+    return cards + _cards(settings, [row async for row in judged], sheet)
 
 
 def measured_judges(settings: Settings, judges: Sequence[Judge]) -> list[Judge]:

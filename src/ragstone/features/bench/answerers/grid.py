@@ -36,7 +36,7 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import NO_MODEL, Answer, Document, Judgement, Question
 from ragstone.kernel.retrieval.relevance import missing_documents
-from ragstone.kernel.stages.calibrate import cards_of_sheet
+from ragstone.kernel.stages.calibrate import cards_of
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.tables import write_rows
@@ -80,7 +80,7 @@ async def _bench(settings: Settings, options: BenchOptions) -> AnswerBenchSummar
         means = await open_means(bench_input, grid, session)
         if means.corpus.documents:
             write_rows(path / "documents.jsonl", means.corpus.documents, Document, force=True)
-        cards = await cards_of_sheet(settings, means.judges, session)
+        cards = await cards_of(settings, means.judges, session)
         clusters, race = shared_documents(questions, means.passages.same), None
         if declared.race:
             race = AnswerRace(
@@ -292,6 +292,6 @@ def forecast_answer_bench(settings: Settings) -> Forecast:
         async for _row in judge_rows(lambda: answers, bench_input.judges, session, len(answers)):
             pass
         session.forecaster.weight = 1.0
-        await cards_of_sheet(settings, bench_input.judges, session)
+        await cards_of(settings, bench_input.judges, session)
 
     return forecast_of(settings, work)
