@@ -30,8 +30,9 @@ from ragstone.kernel.config import Settings, choose, load_settings  # noqa: E402
 from ragstone.kernel.engine.cluster.driver import cluster_of  # noqa: E402
 from ragstone.kernel.engine.output import write_stream  # noqa: E402
 from ragstone.kernel.engine.session import open_session  # noqa: E402
+from ragstone.kernel.judging.variant import load_judges  # noqa: E402
 from ragstone.kernel.records import Answer, Judgement  # noqa: E402
-from ragstone.kernel.stages.judge import judge_rows, load_judges  # noqa: E402
+from ragstone.kernel.stages.judge import judge_rows  # noqa: E402
 from ragstone.kernel.tables import write_rows  # noqa: E402
 
 LATENCY_S = 0.05

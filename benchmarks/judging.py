@@ -21,9 +21,9 @@ from tests.support.fake_openai import running  # noqa: E402
 from ragstone.features.judge._sheet import AnswerSheet  # noqa: E402
 from ragstone.features.judge.judging import judge_sheet  # noqa: E402
 from ragstone.kernel.config import choose, load_settings  # noqa: E402
+from ragstone.kernel.judging.variant import load_judges  # noqa: E402
 from ragstone.kernel.processes import n_cores  # noqa: E402
 from ragstone.kernel.records import Answer  # noqa: E402
-from ragstone.kernel.stages.judge import load_judges  # noqa: E402
 from ragstone.kernel.tables import write_rows  # noqa: E402
 
 ENOUGH = 20_000  # rows that are judged by words alone

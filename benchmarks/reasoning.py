@@ -25,12 +25,12 @@ from ragstone.features.judge.judging import judge_sheet
 from ragstone.kernel.config import ModelSettings, Price, Settings, choose
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import judge_names
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm import Reply, open_door
 from ragstone.kernel.llm.learnt import learnt_in_folder
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.llm.response_store import MemoryLedger
 from ragstone.kernel.records import Answer, Context, Judgement
-from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.tables import read_rows, write_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is no part of the package

@@ -16,10 +16,10 @@ from ragstone.features.run.pipeline import run
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm.untrusted import SECRET_BYTES
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.stages.answer import check_importable
-from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.stages.retrieve import embedders_of
 from ragstone.kernel.tables import read_rows, write_rows
 

@@ -18,9 +18,9 @@ from ragstone.kernel.config import (
     Settings,
 )
 from ragstone.kernel.errors import ConfigError, ModelError
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Answer, Context, Document, Question
 from ragstone.kernel.stages import forecasting
-from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.tables import write_rows
 
 

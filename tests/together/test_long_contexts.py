@@ -10,8 +10,8 @@ from tests.support.scripts import Body, fit_schema
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import forecast_judging, judge_sheet
 from ragstone.kernel.config import JudgeSection, Settings
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Answer, Context, Judgement
-from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.tables import read_rows, write_rows
 
 CONTEXTS = [" ".join(f"Sentence {n} of text {text}." for n in range(150)) for text in range(4)]

@@ -14,11 +14,11 @@ from ragstone.features.judge.judging import judge_sheet
 from ragstone.kernel.config import choose
 from ragstone.kernel.engine.session import PLAIN, SessionOptions
 from ragstone.kernel.errors import ModelError
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm import Caps
 from ragstone.kernel.llm.learnt import learnt_in, read_entries
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.tables import read_rows, write_rows
 
 pytestmark = pytest.mark.server

@@ -18,8 +18,8 @@ from ragstone.features.watch._uncovered import UNCOVERED, ModeSet
 from ragstone.features.watch.store import MonitorStore
 from ragstone.features.watch.watching import watch
 from ragstone.kernel.config import MonitorSection, load_settings
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Judgement
-from ragstone.kernel.stages.judge import load_judges
 
 REFUSES = """name = "{name}"
 version = 1

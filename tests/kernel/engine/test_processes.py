@@ -16,8 +16,9 @@ from ragstone.kernel.engine import processes
 from ragstone.kernel.engine.processes import open_processes
 from ragstone.kernel.engine.session import Session, open_session
 from ragstone.kernel.errors import RagstoneError
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Answer
-from ragstone.kernel.stages.judge import JUDGING, load_judges
+from ragstone.kernel.stages.judge import JUDGING
 
 N_ROWS = 400
 JUDGES = ["right", "token_f1", "grounding", "contains_any"]

@@ -12,9 +12,10 @@ from ragstone.kernel.config import (
     RetrieveSection,
 )
 from ragstone.kernel.engine.session import SessionOptions, open_session
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm import CallFailed, Caps
 from ragstone.kernel.records import Answer, Chunk, Question
-from ragstone.kernel.stages.judge import judge_rows, load_judges
+from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.stages.retrieve import rank_questions
 
 QUESTIONS = [Question(id=f"q{n}", question=f"what is word{n}?") for n in range(10)]

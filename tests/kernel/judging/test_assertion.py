@@ -10,7 +10,7 @@ from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import load_judge, parse_judge
 from ragstone.kernel.judging.assertion import CHECKS, EXPECT, AssertionJudge
 from ragstone.kernel.judging.fields import Member
-from ragstone.kernel.stages.judge import load_judges
+from ragstone.kernel.judging.variant import load_judges
 
 SCHEMA = {"type": "object", "required": ["crop"], "properties": {"crop": {"type": "string"}}}
 

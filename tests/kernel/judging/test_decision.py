@@ -11,7 +11,7 @@ from tests.support.doors import opened
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge, parse_judge
 from ragstone.kernel.judging._typed_questions import questions_of, questions_prompt
-from ragstone.kernel.judging.decision import check_decided, decider, judge_by_questions
+from ragstone.kernel.judging.decision import judge_by_questions, with_decider
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.llm.stub_reply import stub_reply
@@ -46,7 +46,8 @@ TOGETHER = [load_judge("relevance"), load_judge("answered"), GRADED]
 
 
 def context_of(door, model):
-    return JudgeContext(ask=door.ask, model=model, secret=b"s", decider=decider(lambda name: name == model))
+    context = JudgeContext(ask=door.ask, model=model, secret=b"s")
+    return with_decider(context, [], lambda name: name == model)
 
 
 async def judged(server, tmp_path, judges, answer=ANSWER, model=PROTOCOLS[0], **of_model):
@@ -114,10 +115,9 @@ async def test_long_contexts_are_judged_part_by_part_and_not_with_others(decisio
             ask=door.ask,
             model=PROTOCOLS[0],
             secret=b"s",
-            decider=decider(lambda _name: True),
             context_tokens=lambda _model: 3_000,
         )
-        rows = await judge_by_questions(judges, long, small)
+        rows = await judge_by_questions(judges, long, with_decider(small, [], lambda _name: True))
     assert all(row.metadata["context_parts"] > 1 for row in rows)
     assert all(len(body["questions"]) == 1 for body in decision_server.bodies)
 
@@ -212,7 +212,7 @@ async def test_a_failed_request_fails_its_judges_and_is_paid_once(decision_serve
     async def ask(_prompt):
         raise CallFailed("timeout", "too late")
 
-    context = JudgeContext(ask=ask, model="m", secret=b"s", decider=decider(lambda _model: True))
+    context = with_decider(JudgeContext(ask=ask, model="m", secret=b"s"), [], lambda _model: True)
     rows = await judge_by_questions(TOGETHER, ANSWER, context)
     assert {(row.status, row.error) for row in rows} == {("timeout", "too late")}
 
@@ -240,11 +240,10 @@ def test_a_judge_that_needs_words_is_refused_before_anything_is_paid(name, words
     async def ask(_prompt):
         raise AssertionError("nobody is asked")
 
-    context = JudgeContext(ask=ask, model="systemone/x", secret=b"s", decider=decider(lambda _model: True))
+    context = JudgeContext(ask=ask, model="systemone/x", secret=b"s")
     with pytest.raises(ModelError, match=words):
-        check_decided([load_judge("relevance"), load_judge(name)], context)
-    writes = msgspec.structs.replace(context, decider=decider(lambda _model: False))
-    check_decided([load_judge(name)], writes)
+        with_decider(context, [load_judge("relevance"), load_judge(name)], lambda _model: True)
+    with_decider(context, [load_judge(name)], lambda _model: False)
 
 
 COMBINED = """

@@ -6,11 +6,11 @@ import pytest
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import judge_names, load_judge, parse_judge
+from ragstone.kernel.judging.group import group_judges
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge, one_call_prompt
 from ragstone.kernel.llm.schema import schema_of
 from ragstone.kernel.records import Answer, Context
-from ragstone.kernel.stages.judge import group_judges
 
 NAMES = [name for name in judge_names() if isinstance(load_judge(name), OneCallJudge)]
 ANSWER = Answer(

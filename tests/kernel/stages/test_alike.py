@@ -5,9 +5,7 @@ import json
 import pytest
 from tests.support.command import TO_FILE, ragstone
 
-from ragstone.kernel.judging import load_judge
 from ragstone.kernel.records import Answer, Context, Judgement
-from ragstone.kernel.stages.judge import group_judges
 from ragstone.kernel.tables import read_rows, write_rows
 
 LAYOUT = "@layout=contexts_first"
@@ -34,15 +32,6 @@ def sheet(project, fake_openai):
 def judge(*options, layout=LAYOUT, names=NAMES, sheet="long.jsonl"):
     judges = [word for name in names for word in ("--judge", f"{name}{layout}")]
     return ragstone("judge", sheet, *judges, "--model", "openai/fake", *TO_FILE, *options)
-
-
-def test_judges_are_grouped_only_where_there_are_two_of_them():
-    alike = [load_judge(f"{name}{LAYOUT}") for name in NAMES]
-    other = load_judge("relevance")
-    assert group_judges([other, *alike], one_call=False) == [alike, [other]]
-    assert group_judges([other, alike[0]], one_call=False) == [[other], [alike[0]]]
-    both = load_judge("answered")
-    assert group_judges([other, *alike, both], one_call=True) == [[other, both], alike]
 
 
 def test_a_row_is_asked_about_by_all_judges_before_the_next_and_by_the_first_one_alone(project, sheet):

@@ -23,13 +23,14 @@ from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forec
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.fields import members_of
+from ragstone.kernel.judging.variant import AnyJudge, load_judges
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Status, count_statuses
 from ragstone.kernel.runs.wording import statuses
 from ragstone.kernel.sentences import say
-from ragstone.kernel.stages.judge import AnyJudge, judge_rows, load_judges
+from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.tables import check_output, read_rows, write_rows
 from ragstone.kernel.version import __version__
 

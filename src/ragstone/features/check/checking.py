@@ -9,10 +9,11 @@ from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
+from ragstone.kernel.judging.variant import AnyJudge, load_judges
 from ragstone.kernel.records import Answer, Judgement, Question, name_repeat, split_repeat
 from ragstone.kernel.stages.answer import answer_rows
 from ragstone.kernel.stages.corpus import ChunkedCorpus, load_corpus
-from ragstone.kernel.stages.judge import AnyJudge, judge_rows, load_judges
+from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems.chosen import check_repeats, chosen_system, searches, with_system
 from ragstone.kernel.systems.rows import with_columns

@@ -14,9 +14,9 @@ from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.judging import MetricSummary
 from ragstone.kernel.judging.repeated import k_of_n_of, question_score
 from ragstone.kernel.judging.thresholds import is_of_another_scale, off_scale
+from ragstone.kernel.judging.variant import AnyJudge
 from ragstone.kernel.records import Judgement, Question, references, split_repeat
 from ragstone.kernel.runs.wording import denominator, mean_text, statuses
-from ragstone.kernel.stages.judge import AnyJudge
 from ragstone.kernel.tables import parse_rows, read_rows
 
 MARK = "@pytest.mark.ragstone"

@@ -34,9 +34,10 @@ def show_small_judge(settings: Settings, *, whole: bool) -> None:
     from ragstone.kernel.document.blocks import Block, Heading, Paragraph, ReportDocument
     from ragstone.kernel.document.screen import LINES
     from ragstone.kernel.engine.session import SessionOptions, run_in_session
+    from ragstone.kernel.judging.variant import load_judges
     from ragstone.kernel.llm import parse_caps
     from ragstone.kernel.runs.wording import labelled
-    from ragstone.kernel.stages.judge import judge_rows, load_judges
+    from ragstone.kernel.stages.judge import judge_rows
     from ragstone.kernel.version import __version__
 
     answers, labels = few_labelled(settings)

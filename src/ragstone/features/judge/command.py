@@ -88,8 +88,8 @@ def judge(
         unread_notes,
     )
     from ragstone.kernel.config import choose
+    from ragstone.kernel.judging.variant import load_judges
     from ragstone.kernel.runs.summary import chosen_in
-    from ragstone.kernel.stages.judge import load_judges
 
     settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))

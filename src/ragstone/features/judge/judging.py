@@ -28,11 +28,12 @@ from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary
 from ragstone.kernel.judging.conversation import TURN, every_reply
 from ragstone.kernel.judging.fields import JudgeFields
+from ragstone.kernel.judging.variant import AnyJudge, load_judges
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, Answer, Judgement, Question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.forecasting import hear_judging
-from ragstone.kernel.stages.judge import AnyJudge, count_planned, judge_rows, load_judges
+from ragstone.kernel.stages.judge import count_planned, judge_rows
 from ragstone.kernel.stages.notes import JudgementTally
 from ragstone.kernel.tables import Rows, check_output, keep_sources, parse_rows, read_rows
 from ragstone.kernel.tables.columns import PASSAGE

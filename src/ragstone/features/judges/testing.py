@@ -18,12 +18,13 @@ from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import Judge, JudgeContext, judge_answer
 from ragstone.kernel.judging.examples import example_answer
 from ragstone.kernel.judging.fields import Example, JudgeFields
+from ragstone.kernel.judging.group import rows_of_group
 from ragstone.kernel.judging.one_call import OneCallJudge
 from ragstone.kernel.llm import Prompt, Reply
 from ragstone.kernel.llm.stub_reply import stub_reply
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.stages.judge import judge_context, judge_row, rows_of_group
+from ragstone.kernel.stages.judge import judge_context, judge_row
 
 
 class ShownTrial(msgspec.Struct, frozen=True, kw_only=True):

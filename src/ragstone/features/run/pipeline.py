@@ -27,6 +27,7 @@ from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.pairwise import unpaired_notes
 from ragstone.kernel.judging.savings import cascade_savings
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.persistence.journal import held
@@ -47,7 +48,7 @@ from ragstone.kernel.stages.calibrate import (
 from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_on
 from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
-from ragstone.kernel.stages.judge import count_planned, judge_rows, load_judges
+from ragstone.kernel.stages.judge import count_planned, judge_rows
 from ragstone.kernel.stages.notes import (
     masking_notes,
     plain_notes,

@@ -13,8 +13,8 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.stages.judge import load_judges
 
 
 class WatchedModes(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,10 +24,10 @@ from ragstone.kernel.document.html import (
     policy_in,
     render_blocks,
 )
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.serve.frame import page, query_of
 from ragstone.kernel.serve.requests import AnyRequest, RefusedRequest
 from ragstone.kernel.serve.state import AppState, AtApp
-from ragstone.kernel.stages.judge import load_judges
 
 FRESH_S = 10.0
 """Seconds for which a page is shown again without a look at the store."""

@@ -22,6 +22,7 @@ from ragstone.kernel.console.forms import Expected, models_of, settings_of
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, explaining, plural
 from ragstone.kernel.judging import Judge, judge_names
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.runs.notes import Note, add_note, read_notes, remove_note
@@ -32,7 +33,7 @@ from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import free_name
 from ragstone.kernel.serve.state import AppState, AtApp
 from ragstone.kernel.stages.forecasting import hear_judging
-from ragstone.kernel.stages.judge import judge_rows, load_judges
+from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.stages.notes import JudgementTally
 from ragstone.kernel.tables import parse_rows, read_rows, write_rows
 from ragstone.kernel.tables.names import question_key

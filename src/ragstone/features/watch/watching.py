@@ -37,13 +37,13 @@ from ragstone.kernel.engine.progress import Progress, State, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.variant import AnyJudge, load_judges
 from ragstone.kernel.llm import load_secret, parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.records import JOINT_SUFFIX, Judgement
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.forecasting import hear_judged, sample_of
-from ragstone.kernel.stages.judge import AnyJudge, load_judges
 
 POLL_S = 2.0
 GIVEN = 5000  # judgements that are kept together

@@ -2,10 +2,9 @@
 
 from .finding import JudgeContext
 from .judge import Judge, judge_names, parse_judge
-from .judging import failed_judgements, judge_answer
+from .judging import judge_answer
 from .noise import MetricComponents, NoiseTally, noise_components
 from .summary import MetricSummary, Tally, question_clusters, summarise
-from .together import can_join, joined, judge_together
 from .tuned import question_digest
 from .variant import load_judge
 
@@ -16,12 +15,8 @@ __all__ = [
     "MetricSummary",
     "NoiseTally",
     "Tally",
-    "can_join",
-    "failed_judgements",
-    "joined",
     "judge_answer",
     "judge_names",
-    "judge_together",
     "load_judge",
     "noise_components",
     "parse_judge",

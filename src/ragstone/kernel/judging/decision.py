@@ -43,8 +43,15 @@ def can_be_decided(judge: JudgeFields) -> TypeGuard[OneCallJudge]:
     return isinstance(judge, OneCallJudge) and judge.samples == 1
 
 
-def check_decided(judges: Sequence[JudgeFields], context: JudgeContext) -> None:
-    """Raise ModelError, before anything is paid, for a judge that needs words from a decision model."""
+def with_decider(
+    context: JudgeContext, judges: Sequence[JudgeFields], decides: Callable[[str], bool]
+) -> JudgeContext:
+    """Return the context with how decision models are asked. decides: whether a model is one.
+
+    Raises ModelError, before anything is paid, for a judge that needs words from such a model.
+    """
+    decider = Decider(decides=decides, find=find_by_questions, each=decide_each)
+    context = msgspec.structs.replace(context, decider=decider)
     for leaf, named in (pair for judge in judges for pair in judge.leaves()):
         model, remedy = named or context.model, leaf.needs_words
         if remedy is None or not context.decides(model):
@@ -53,11 +60,7 @@ def check_decided(judges: Sequence[JudgeFields], context: JudgeContext) -> None:
         raise ModelError(
             f"judge {leaf.name!r} {needs}, and {model} is a decision model, which gives none. {remedy}"
         )
-
-
-def decider(decides: Callable[[str], bool]) -> Decider:
-    """Return how decision models are asked. decides: whether a model is one."""
-    return Decider(decides=decides, find=find_by_questions, each=decide_each)
+    return context
 
 
 async def decide_each(

@@ -5,13 +5,14 @@ stand apart from those of the file as it is.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import floor
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from ragstone.kernel.config.python_function import names_function
+from ragstone.kernel.config.python_function import Function, names_function
 from ragstone.kernel.config.trust import UntrustedCode, check_trust, trusting
 from ragstone.kernel.errors import ConfigError, checks_arguments, nearest
 from ragstone.kernel.judging.fields import ORDERS, Example, Member, PromptedJudge, Scale
@@ -63,6 +64,36 @@ def load_judge(name: str | Path, *, trust: bool = False) -> Judge:
     """
     with trusting(trust):
         return load_members(_read_variant(name), name)
+
+
+AnyJudge = str | Path | Judge | Function
+
+
+def load_judges(names: Iterable[AnyJudge]) -> list[Judge]:
+    """Return judges by name, by path, as they are or as functions, each once.
+
+    Raises ConfigError for two of one name.
+    """
+    if isinstance(names, str | Path | Judge) or callable(names):
+        single: Any = names  # against its type
+        alone = single.name if isinstance(single, Judge) else str(single)
+        raise ConfigError(f"judges: give a list, even of one: [{alone!r}]")
+    judges: dict[str, Judge] = {}
+    for name in names:
+        if isinstance(name, Judge):
+            judge = load_members(name, name.name)
+        elif isinstance(name, str | Path):
+            judge = load_judge(name)
+        else:
+            from ragstone.kernel.judging.function.judge import judge_of  # most judges are files
+
+            judge = judge_of(name)
+        if judges.setdefault(judge.name, judge) != judge:
+            raise ConfigError(
+                f"two different judges are named {judge.name!r}, and their scores could not be told apart. "
+                "Give one of the files another `name`."
+            )
+    return list(judges.values())
 
 
 def load_members(judge: Judge, name: str | Path, above: tuple[str, ...] = ()) -> Judge:

@@ -1,36 +1,27 @@
 """Stage: answers -> judgements, in this process or by the workers of a cluster."""
 
-import asyncio
 import contextlib
 import functools
-import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
-
-from ragstone.kernel.config.python_function import Function
 from ragstone.kernel.engine.call_log import CallLog
 from ragstone.kernel.engine.local import map_in_order
 from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError
-from ragstone.kernel.judging import Judge, JudgeContext, failed_judgements, judge_answer, load_judge
+from ragstone.kernel.errors import ModelError
+from ragstone.kernel.judging import Judge, JudgeContext
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.finding import Retrieve, no_model
+from ragstone.kernel.judging.group import JudgedRow, group_judges, judge_group, rows_of_group
 from ragstone.kernel.judging.judge import restore_judge
-from ragstone.kernel.judging.variant import load_members
 from ragstone.kernel.llm.call_trace import Exchange
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement
 
 if TYPE_CHECKING:
     from ragstone.kernel.embedding.model import EmbedSoon
     from ragstone.kernel.engine.processes import RowProcesses
-    from ragstone.kernel.judging.fields import JudgeFields
-    from ragstone.kernel.judging.one_call import OneCallJudge
-    from ragstone.kernel.judging.pairwise import PairwiseJudge
 
     _Processes = RowProcesses[tuple[int, Any], list[Judgement]]
 
@@ -72,51 +63,13 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
         at_once=(await session.models.door(model)).endpoint.concurrency if asking and model else 1,
     )
     if any(session.models.decides(name) for name in (context.model, *members)):
-        from ragstone.kernel.judging.decision import check_decided, decider  # few models are
+        from ragstone.kernel.judging.decision import with_decider  # few models are
 
-        context = msgspec.structs.replace(context, decider=decider(session.models.decides))
-        check_decided(judges, context)
+        context = with_decider(context, judges, session.models.decides)
     return context
 
 
 Rows = Callable[[], Iterable[Answer]]
-JudgedRow = Answer | tuple[Answer, Answer]
-"""What one judgement is of: an answer, or a pair of them where a judge compares systems."""
-
-
-def group_judges(judges: Sequence[Judge], *, one_call: bool, by_questions: bool = False) -> list[list[Judge]]:
-    """Group judges in their order: those that are asked in one call, then those whose prompts begin alike.
-
-    one_call: those whose replies fit into one are asked together, if there are two or more of them.
-    by_questions: a decision model is asked: judges of the same inputs are a group, wherever the first stands.
-    """
-    if by_questions:
-        from ragstone.kernel.judging.decision import can_be_decided
-
-        by_inputs: dict[object, list[Judge]] = {}
-        for judge in judges:
-            is_alone = judge.own_texts or not can_be_decided(judge)
-            key = id(judge) if is_alone else tuple(judge.inputs)
-            by_inputs.setdefault(key, []).append(judge)
-        return list(by_inputs.values())
-    joint: list[Judge] = []
-    if one_call:
-        from ragstone.kernel.judging.together import can_join
-
-        joint = [judge for judge in judges if can_join(judge)]
-    alike = [judge for judge in judges if judge.shares_prefix]
-    groups = [group for group in (joint, alike) if len(group) > 1]
-    grouped = [judge for group in groups for judge in group]
-    return [*groups, *([judge] for judge in judges if judge not in grouped)]
-
-
-def rows_of_group(group: Sequence[Judge], answers: Iterable[Answer]) -> Iterable[JudgedRow]:
-    """Return what a group of judges judges: the answers, or pairs of them."""
-    if not group[0].compares_two:
-        return answers
-    from ragstone.kernel.judging.pairwise import pair_answers
-
-    return pair_answers(answers)
 
 
 async def judge_row(
@@ -127,51 +80,7 @@ async def judge_row(
     Raises what ends the run; an unforeseen error is a recorded failure.
     """
     with call_log.trace() as trace:
-        try:
-            if isinstance(row, tuple):
-                from ragstone.kernel.judging.pairwise import judge_pair
-
-                judgements = await judge_pair(cast("PairwiseJudge", group[0]), *row, context)
-            elif len(group) > 1 and context.decides(context.model):
-                from ragstone.kernel.judging.decision import judge_by_questions
-
-                judgements = await judge_by_questions(group, row, context)
-            elif len(group) > 1 and group[0].shares_prefix:
-                judgements = await _judge_in_turn(group, row, context)
-            elif len(group) > 1:
-                from ragstone.kernel.judging.together import judge_together
-
-                judgements = await judge_together(group, row, context)
-            else:
-                judgements = await judge_answer(group[0], row, context)
-        except RagstoneError:
-            raise
-        except Exception:  # noqa: BLE001 - the one place where the unforeseen becomes a recorded failure
-            judgements = _failed(group, row, context, traceback.format_exc())
-        return judgements, trace.exchanges()
-
-
-async def _judge_in_turn(group: Sequence[Judge], answer: Answer, context: JudgeContext) -> list[Judgement]:
-    """Return the judgements of judges whose prompts begin alike: the first one's call fills the cache."""
-    context = msgspec.structs.replace(context, shares_rows=True)
-    first, *rest = group
-    judgements = await judge_answer(first, answer, context)
-    for rows in await asyncio.gather(*(judge_answer(judge, answer, context) for judge in rest)):
-        judgements = [*judgements, *rows]
-    return judgements
-
-
-def _failed(group: Sequence[Judge], row: JudgedRow, context: JudgeContext, error: str) -> list[Judgement]:
-    if isinstance(row, tuple):
-        from ragstone.kernel.judging.pairwise import as_pair
-
-        row = as_pair(*row)
-    named: Sequence[JudgeFields] = group
-    if len(group) > 1 and not context.decides(context.model) and not group[0].shares_prefix:
-        from ragstone.kernel.judging.together import joined
-
-        named = joined(cast("list[OneCallJudge]", group))
-    return [each for judge in named for each in failed_judgements(judge, row, context, "error", error)]
+        return await judge_group(group, row, context), trace.exchanges()
 
 
 def count_planned(judges: Sequence[Judge], n_answers: int) -> int | None:
@@ -337,33 +246,3 @@ async def _computed(
 async def _take(stream: _Judged, n: int) -> _Judged:
     for _ in range(n):
         yield await anext(stream)
-
-
-AnyJudge = str | Path | Judge | Function
-
-
-def load_judges(names: Iterable[AnyJudge]) -> list[Judge]:
-    """Return judges by name, by path, as they are or as functions, each once.
-
-    Raises ConfigError for two of one name.
-    """
-    if isinstance(names, str | Path | Judge) or callable(names):
-        single: Any = names  # against its type
-        alone = single.name if isinstance(single, Judge) else str(single)
-        raise ConfigError(f"judges: give a list, even of one: [{alone!r}]")
-    judges: dict[str, Judge] = {}
-    for name in names:
-        if isinstance(name, Judge):
-            judge = load_members(name, name.name)
-        elif isinstance(name, str | Path):
-            judge = load_judge(name)
-        else:
-            from ragstone.kernel.judging.function.judge import judge_of  # most judges are files
-
-            judge = judge_of(name)
-        if judges.setdefault(judge.name, judge) != judge:
-            raise ConfigError(
-                f"two different judges are named {judge.name!r}, and their scores could not be told apart. "
-                "Give one of the files another `name`."
-            )
-    return list(judges.values())

@@ -11,10 +11,11 @@ from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.cluster.vllm import processed, read_rows_of, row_of
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import ModelError
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm.prompt import Completion, Message, Prompt
 from ragstone.kernel.llm.rounds import AnsweredCall
 from ragstone.kernel.records import Answer, Judgement, Usage
-from ragstone.kernel.stages.judge import judge_rows, load_judges
+from ragstone.kernel.stages.judge import judge_rows
 
 MODEL = "vllm/me/mine"
 

@@ -15,8 +15,8 @@ from ragstone.kernel.judging import JudgeContext, judge_answer, load_judge
 from ragstone.kernel.judging.function import loading
 from ragstone.kernel.judging.function.judge import FunctionJudge, judge_of
 from ragstone.kernel.judging.judge import type_of_kinds
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Answer
-from ragstone.kernel.stages.judge import load_judges
 
 CHECKS = """\
 import ragstone

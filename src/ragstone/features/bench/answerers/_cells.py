@@ -21,6 +21,7 @@ from ragstone.kernel.config import Condition, ExtractiveSystem, RagSystem, Sampl
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import (
     Answer,
     Chunk,
@@ -36,7 +37,7 @@ from ragstone.kernel.retrieval.search import build_search
 from ragstone.kernel.stages.answer import answer_given, system_rows
 from ragstone.kernel.stages.corpus import ChunkedCorpus, load_corpus
 from ragstone.kernel.stages.given import asked_questions
-from ragstone.kernel.stages.judge import judge_rows, load_judges
+from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.stages.retrieve import rank_questions, retriever_deps
 from ragstone.kernel.systems.chosen import system_of
 

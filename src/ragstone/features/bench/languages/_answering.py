@@ -33,10 +33,11 @@ from ragstone.kernel.config import Sampling
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.truth import says_true, what_is_said
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Answer, Chunk, Context, Judgement, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.stages.answer import answer_given
-from ragstone.kernel.stages.judge import judge_rows, load_judges
+from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.systems.rag import contexts_of
 
 ACCURACY = "accuracy"

@@ -49,13 +49,13 @@ from ragstone.kernel.config import AgreeSection, BenchSection, JudgeSection, Set
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps
 from ragstone.kernel.retrieval.rerank import asks_a_model
 from ragstone.kernel.retrieval.search import RETRIEVERS, build_search, searches_chunks
 from ragstone.kernel.stages.chunk import cut_documents
-from ragstone.kernel.stages.judge import load_judges
 from ragstone.kernel.stages.notes import plain_notes
 from ragstone.kernel.stages.retrieve import retriever_deps
 from ragstone.kernel.tables import write_rows

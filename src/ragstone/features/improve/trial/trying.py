@@ -12,6 +12,7 @@ from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, forecast_of, run_in_session
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, judge_names, load_judge
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.prompt import sampled
@@ -19,7 +20,7 @@ from ragstone.kernel.llm.stub_reply import ASSUMPTION
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.stages.answer import answering_model
 from ragstone.kernel.stages.given import answers_of, judgements_of, rows_in
-from ragstone.kernel.stages.judge import judge_rows, load_judges
+from ragstone.kernel.stages.judge import judge_rows
 from ragstone.kernel.systems.prompting import AnsweringPrompt, load_prompt
 from ragstone.kernel.systems.rag import answer_question
 from ragstone.kernel.systems.rows import join_questions, with_columns
