@@ -31,9 +31,9 @@ from ragstone.kernel.config import ExtractiveSystem, Settings
 from ragstone.kernel.corpus.tokens import function_words
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.records import OWN_THRESHOLD, Answer, Chunk, Context, Question
-from ragstone.kernel.retrieval.declining import AnswerSignals, answer_signals
-from ragstone.kernel.retrieval.extracting import best_sentences
 from ragstone.kernel.statistics import wilson_interval
+from ragstone.kernel.systems.declining import AnswerSignals, answer_signals
+from ragstone.kernel.systems.extracting import best_sentences
 from ragstone.kernel.systems.extractive import quote_contexts
 
 PACKS = Path("../shared/data")
@@ -44,7 +44,7 @@ LANGUAGES = ("en", "es", "de", "zh", "ar", "hi", "ru")  # en: of all packs but x
 OTHERS_ANSWER = ("agxqa", "bankfaq")  # other documents of these answer the same question
 KINDS = ("elsewhere", "removed", "swapped", "look-alike")
 READERS = {"words": ExtractiveSystem(), "words and vectors": ExtractiveSystem(embedder="packaged")}
-FILE = Path("src/ragstone/kernel/retrieval/library/answer_weights.toml")
+FILE = Path("src/ragstone/kernel/systems/library/answer_weights.toml")
 K = 5
 SWAPPED = 0.25  # of the weight of all questions without an answer
 DECLINED = 0.95  # of `elsewhere` and `removed` in the half that is fitted on, each pack counting the same

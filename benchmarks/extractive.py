@@ -1,7 +1,7 @@
 """How well sentences answer that are found without a model, beside language models, on the development packs.
 
 `python -m benchmarks.extractive [--questions N] [--models llamacpp/FILE.gguf ...] [--project FOLDER]`: the
-questions are those of the documents that `retrieval/extracting.py` was not fitted on, every pack's evenly
+questions are those of the documents that `systems/extracting.py` was not fitted on, every pack's evenly
 spaced N of them (default all; a model on two cores takes ten seconds for each). BM25 brings five passages;
 models are given the prompt `strict`. The ledger stands in FOLDER: a run that was stopped goes on there.
 

@@ -237,7 +237,7 @@ UNTRIED: dict[str, str] = {
     "kernel.dataset.evidence:_numbers": VALUE,
     "kernel.dataset.evidence:_fold": COMPARED,
     "kernel.dataset.languages:speaks": COMPARED,
-    "kernel.dataset.logs.reading:_ending": SETTING,
+    "kernel.tables.logs.reading:_ending": SETTING,
     "kernel.dataset.repeats:tokens_of": COMPARED,
     "kernel.dataset.repeats:content_of": COMPARED,
     "features.bench._running:slug": NAME,

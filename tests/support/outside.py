@@ -44,9 +44,8 @@ from ragstone.kernel.corpus.tokens import search_terms, tokenize
 from ragstone.kernel.dataset import answers, checks, evidence, languages, repeats
 from ragstone.kernel.dataset import numbers as values
 from ragstone.kernel.dataset._realigning import _set_otherwise, negations
-from ragstone.kernel.dataset.logs.exchange import as_quality
-from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.numbers import numbers_in
+from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.document.markdown import escape, plain
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.files.decoding import decode
@@ -70,6 +69,7 @@ from ragstone.kernel.privacy.masking import mask_personal_data, own_words
 from ragstone.kernel.privacy.reversible import ReversibleMask
 from ragstone.kernel.records import Answer, Context, Document, Step
 from ragstone.kernel.retrieval._remote import _spaced, locate
+from ragstone.kernel.tables.logs.exchange import as_quality
 from ragstone_assistant import guards as words
 from ragstone_assistant.answering import _checking as checking
 from ragstone_assistant.answering import sentences as marks
@@ -208,8 +208,8 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "flows.build.replace": lambda text: falsifying.replace_words(text, "maize", "rice"),
     "flows.build.fictional": lambda text: fictional.change(text, {"maize": "rice"}),
     "dataset.languages": lambda text: languages.speaks(text, "en"),
-    "dataset.logs.quality": as_quality,
-    "dataset.logs.standing": why_left_out,
+    "tables.logs.quality": as_quality,
+    "dataset.standing": why_left_out,
     "privacy": mask_personal_data,
     "privacy.reversible": lambda text: ReversibleMask([[text, "Call 030 1234567."]]),
     "privacy.own": lambda text: mask_personal_data(text, own_words(["maize", "/A-\\d+/"])),

@@ -1,9 +1,9 @@
 """Every reader of tables takes the guard off that our CSV files put before a formula."""
 
 from ragstone.features.import_._sheets import open_sheet
-from ragstone.kernel.dataset.logs.reading import LENIENT
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import write_rows
+from ragstone.kernel.tables.logs.reading import LENIENT
 
 
 def test_every_reader_of_tables_takes_the_guard_off(tmp_path):

@@ -7,9 +7,9 @@ import pytest
 
 from ragstone.features.sample._gathering import gather
 from ragstone.features.sample.sampling import judged_qualities
-from ragstone.kernel.dataset.logs.exchange import Columns
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Judgement
+from ragstone.kernel.tables.logs.exchange import Columns
 
 
 def test_judgements_of_several_scales_are_averaged_between_0_and_1():

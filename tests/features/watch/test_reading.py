@@ -13,8 +13,8 @@ from ragstone.features.watch._reading import ReadCounts, new_rows, take_log
 from ragstone.features.watch._use import read_use
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
-from ragstone.kernel.dataset.logs.reading import log_files
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.tables.logs.reading import log_files
 
 SECTION = MonitorSection(tags=TAGS)
 

@@ -19,7 +19,7 @@ from ragstone.kernel.errors import ConfigError, ModelError, RagstoneError, check
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Turn
-from ragstone.kernel.retrieval.declining import UNRELATED
+from ragstone.kernel.systems.declining import UNRELATED
 from ragstone_assistant._domain import Domain, load_domain
 from ragstone_assistant._scope import scope_guard, subjects
 from ragstone_assistant.answering.answering import Answering

@@ -11,16 +11,16 @@ import msgspec
 import numpy as np
 
 from ragstone.features.check._types import TYPES, QuestionType, type_of
-from ragstone.kernel.dataset.logs.exchange import Columns, exchange_of, first_of
-from ragstone.kernel.dataset.logs.reading import Source, rows_of
-from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import find_repeats
 from ragstone.kernel.dataset.split import documents_of
+from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, only_rows
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.records import Question, references
 from ragstone.kernel.statistics import Estimate, Floats, mean_estimates
 from ragstone.kernel.tables import read_rows
+from ragstone.kernel.tables.logs.exchange import Columns, exchange_of, first_of
+from ragstone.kernel.tables.logs.reading import Source, rows_of
 from ragstone.kernel.tables.names import LOG_NAMES
 
 FEWEST = (

@@ -10,16 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.logs.exchange import (
-    FEEDBACK_METRICS,
-    Columns,
-    LoggedExchange,
-    exchange_of,
-    feedback_on,
-    first_of,
-)
-from ragstone.kernel.dataset.logs.reading import Source, log_files, nothing_asked, rows_of
-from ragstone.kernel.dataset.logs.standing import why_left_out
+from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.errors import DataError, harmless, plural
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables import read_rows
@@ -27,6 +18,15 @@ from ragstone.kernel.tables.columns import value_at
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
 from ragstone.kernel.tables.interchange.recognise import is_of_tool
 from ragstone.kernel.tables.interchange.values import objects_in
+from ragstone.kernel.tables.logs.exchange import (
+    FEEDBACK_METRICS,
+    Columns,
+    LoggedExchange,
+    exchange_of,
+    feedback_on,
+    first_of,
+)
+from ragstone.kernel.tables.logs.reading import Source, log_files, nothing_asked, rows_of
 from ragstone.kernel.tables.names import LOG_NAMES, question_key
 
 SHOWN = 10  # rows that cannot be read

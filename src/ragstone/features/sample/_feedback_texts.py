@@ -9,11 +9,11 @@ from ragstone.features.sample._feedback_answered import FROM_CORRECTION
 from ragstone.features.sample._feedback_reading import FeedbackRead
 from ragstone.features.sample._gathering import sampled_id
 from ragstone.kernel.agreement.policies import VOLUNTARY
-from ragstone.kernel.dataset.logs.exchange import LoggedExchange
-from ragstone.kernel.dataset.logs.standing import why_left_out
+from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.privacy.masking import OwnWords, mask_texts
 from ragstone.kernel.records import Answer, Label, Question
+from ragstone.kernel.tables.logs.exchange import LoggedExchange
 
 SYSTEM = "log"  # of answers whose rows name none
 

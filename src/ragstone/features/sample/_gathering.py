@@ -8,13 +8,13 @@ from itertools import islice
 
 import msgspec
 
-from ragstone.kernel.dataset.logs.exchange import MONTH, Columns, LoggedExchange, exchange_of
-from ragstone.kernel.dataset.logs.reading import Source, nothing_asked, rows_of
-from ragstone.kernel.dataset.logs.standing import why_left_out
 from ragstone.kernel.dataset.repeats import repeated
+from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data
 from ragstone.kernel.tables.columns import CHOICE
+from ragstone.kernel.tables.logs.exchange import MONTH, Columns, LoggedExchange, exchange_of
+from ragstone.kernel.tables.logs.reading import Source, nothing_asked, rows_of
 from ragstone.kernel.tables.names import question_key
 
 SHOWN = 10  # rows that cannot be read

@@ -20,11 +20,11 @@ from ragstone.features.sample._feedback_reading import read_feedback
 from ragstone.features.sample._feedback_texts import ExchangeTexts
 from ragstone.features.sample._gathering import exchanges_at
 from ragstone.kernel.config import Settings, load_settings
-from ragstone.kernel.dataset.logs.exchange import Columns
-from ragstone.kernel.dataset.logs.reading import Source
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.records import Answer, Label, Question, Row
+from ragstone.kernel.tables.logs.exchange import Columns
+from ragstone.kernel.tables.logs.reading import Source
 
 KEPT = "feedback.json"  # in the store of the monitor, whose page shows it
 

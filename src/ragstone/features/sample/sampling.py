@@ -10,8 +10,6 @@ import msgspec
 from ragstone.features.sample._gathering import LogCounts, LoggedQuestion, exchanges_at, gather
 from ragstone.features.sample.drawing import By, DrawnSample, GroupShare, Sampled, SamplingMethod, draw
 from ragstone.kernel.config import Settings, load_settings
-from ragstone.kernel.dataset.logs.exchange import Columns, LoggedExchange
-from ragstone.kernel.dataset.logs.reading import Source
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine.progress import Progress, State, silent
 from ragstone.kernel.errors import DataError, only_rows, takes_rows
@@ -19,6 +17,8 @@ from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.privacy.masking import OwnWords, mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.tables import read_rows
+from ragstone.kernel.tables.logs.exchange import Columns, LoggedExchange
+from ragstone.kernel.tables.logs.reading import Source
 
 SYSTEM = "log"  # of answers whose rows name none
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.dataset.logs.standing import why_left_out
+from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.statistics import Codes, Floats
 
 Traits = NDArray[np.float64]

@@ -9,7 +9,6 @@ from ragstone.features.simulate.conversations import UserPlan, conversation_note
 from ragstone.features.simulate.goals import GoalSummary, summarise_goals
 from ragstone.features.simulate.log_likeness import Likeness, likeness
 from ragstone.kernel.config import Settings
-from ragstone.kernel.dataset.logs.reading import log_files
 from ragstone.kernel.engine.digests import made_from
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
@@ -19,6 +18,7 @@ from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.corpus import corpus_on
 from ragstone.kernel.systems.chosen import with_system
 from ragstone.kernel.tables import check_output
+from ragstone.kernel.tables.logs.reading import log_files
 from ragstone.kernel.tables.storage import Place
 
 

@@ -27,7 +27,6 @@ from ragstone.features.simulate._traits import (
 from ragstone.features.simulate.log_likeness import Spoken, spoken_in
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.corpus.topics import unique_names
-from ragstone.kernel.dataset.logs.reading import Source
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, run_in_session
@@ -39,6 +38,7 @@ from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.statistics import Estimate, Floats, holm, mean_estimate
 from ragstone.kernel.tables import check_place, partial_path
+from ragstone.kernel.tables.logs.reading import Source
 
 FEWEST = 20  # conversations, below which a log has no kinds of users that could be checked on others
 FEWEST_OF_A_KIND = 10  # conversations of each half

@@ -9,13 +9,13 @@ import numpy as np
 
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.corpus.topics import group_texts, topic_names, topic_terms
-from ragstone.kernel.dataset.logs.exchange import Columns, exchange_of, first_of
-from ragstone.kernel.dataset.logs.reading import Source, rows_of
-from ragstone.kernel.dataset.logs.standing import why_left_out
+from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.tables.interchange.conversations import turns_in
+from ragstone.kernel.tables.logs.exchange import Columns, exchange_of, first_of
+from ragstone.kernel.tables.logs.reading import Source, rows_of
 from ragstone.kernel.tables.names import LOG_NAMES
 
 MOST_GROUPED = 2000  # conversations of the log whose topics are looked at, evenly spaced

@@ -10,7 +10,11 @@ import msgspec
 
 from ragstone.features.watch._evaluations import Evaluation, Evaluations, evaluations_in
 from ragstone.kernel.config import MonitorSection
-from ragstone.kernel.dataset.logs.exchange import (
+from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, mask_texts
+from ragstone.kernel.records import Context, count_of
+from ragstone.kernel.tables.columns import value_at
+from ragstone.kernel.tables.interchange.values import amount_in, count_in, decoded, objects_in
+from ragstone.kernel.tables.logs.exchange import (
     FEEDBACK_METRICS,
     Columns,
     exchange_of,
@@ -18,10 +22,6 @@ from ragstone.kernel.dataset.logs.exchange import (
     first_of,
     seconds_of,
 )
-from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, mask_texts
-from ragstone.kernel.records import Context, count_of
-from ragstone.kernel.tables.columns import value_at
-from ragstone.kernel.tables.interchange.values import amount_in, count_in, decoded, objects_in
 from ragstone.kernel.tables.names import LOG_NAMES, question_key
 
 SERVICE = "metadata.service"  # of a trace: the program, whose name is the system

@@ -26,7 +26,13 @@ from ragstone.features.watch._evaluations import Evaluations
 from ragstone.features.watch._logged import Feedback, Logged, Masker, Reader
 from ragstone.features.watch.store import Mark, MonitorStore
 from ragstone.kernel.config import MonitorSection
-from ragstone.kernel.dataset.logs.reading import (
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.tables.interchange.marks import is_openinference
+from ragstone.kernel.tables.interchange.openinference import steps_in
+from ragstone.kernel.tables.interchange.recognise import is_trace
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
+from ragstone.kernel.tables.interchange.traces import OpenTraces
+from ragstone.kernel.tables.logs.reading import (
     is_json_lines,
     log_files,
     nothing_asked,
@@ -34,12 +40,6 @@ from ragstone.kernel.dataset.logs.reading import (
     read_spans,
     row_in,
 )
-from ragstone.kernel.errors import DataError
-from ragstone.kernel.tables.interchange.marks import is_openinference
-from ragstone.kernel.tables.interchange.openinference import steps_in
-from ragstone.kernel.tables.interchange.recognise import is_trace
-from ragstone.kernel.tables.interchange.trace_steps import TraceStep
-from ragstone.kernel.tables.interchange.traces import OpenTraces
 
 CHECKED = 1024  # bytes of the beginning, and before the place that was reached
 BATCH = 1000  # rows that are handed on together

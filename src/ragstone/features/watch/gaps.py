@@ -14,7 +14,7 @@ import msgspec
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.corpus.topics import group_texts, topic_names, topic_terms
-from ragstone.kernel.dataset.logs.standing import why_left_out
+from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.tables.cells import open_table

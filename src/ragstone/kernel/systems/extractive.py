@@ -5,8 +5,8 @@ import msgspec
 from ragstone.kernel.config import ExtractiveSystem
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.records import Answer, Context, Question
-from ragstone.kernel.retrieval.declining import is_answer
-from ragstone.kernel.retrieval.extracting import AnswerSentence, best_sentences
+from ragstone.kernel.systems.declining import is_answer
+from ragstone.kernel.systems.extracting import AnswerSentence, best_sentences
 from ragstone.kernel.systems.rows import unanswered
 
 

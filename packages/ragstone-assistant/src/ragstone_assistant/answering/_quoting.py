@@ -11,8 +11,8 @@ import numpy as np
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.embedding.model import Embed
-from ragstone.kernel.retrieval.declining import UNRELATED, is_answer, is_weighed
-from ragstone.kernel.retrieval.extracting import FIRST, AnswerSentence, best_sentences
+from ragstone.kernel.systems.declining import UNRELATED, is_answer, is_weighed
+from ragstone.kernel.systems.extracting import FIRST, AnswerSentence, best_sentences
 from ragstone_assistant.answering.sentences import with_marks
 from ragstone_assistant.answering.support import content_words, share_held
 from ragstone_assistant.conversation import Citation, Passage

@@ -12,7 +12,7 @@ from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize, word_terms
 from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.embedding.model import Embed, Vectors
-from ragstone.kernel.retrieval.declining import UNRELATED
+from ragstone.kernel.systems.declining import UNRELATED
 from ragstone_assistant._domain import SensitiveTerms
 from ragstone_assistant.conversation import Passage
 from ragstone_assistant.languages import LANGUAGES, language, language_of

@@ -63,7 +63,7 @@ def why_left_out(text: str) -> Why | None:
 
 @cache
 def _words() -> _Words:
-    listed = read_library("ragstone.kernel.dataset.logs", "standing.toml")
+    listed = read_library("ragstone.kernel.dataset", "standing.toml")
     return _Words(
         *(
             frozenset(listed[key].split() if isinstance(listed[key], str) else listed[key])

@@ -13,7 +13,7 @@ import numpy as np
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.tokens import function_words, search_terms, token_spans, tokenize, word_terms
 from ragstone.kernel.embedding.model import Embed
-from ragstone.kernel.retrieval.extracting import AnswerSentence
+from ragstone.kernel.systems.extracting import AnswerSentence
 
 MOST_NAMES = 2  # names that no passage holds: a third says no more
 
@@ -106,7 +106,7 @@ def answer_probability(
 @cache
 def answer_weights() -> AnswerWeights:
     """Return the weights that ship: of the packaged embedder, see benchmarks/declining.py."""
-    return msgspec.convert(read_library("ragstone.kernel.retrieval", "answer_weights.toml"), AnswerWeights)
+    return msgspec.convert(read_library("ragstone.kernel.systems", "answer_weights.toml"), AnswerWeights)
 
 
 def answer_signals(

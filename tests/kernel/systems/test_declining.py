@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ragstone.kernel.retrieval.declining import (
+from ragstone.kernel.systems.declining import (
     UNRELATED,
     AnswerSignals,
     answer_probability,
@@ -12,7 +12,7 @@ from ragstone.kernel.retrieval.declining import (
     answer_weights,
     is_weighed,
 )
-from ragstone.kernel.retrieval.extracting import best_sentences
+from ragstone.kernel.systems.extracting import best_sentences
 
 SOIL = "Sandy soil dries fast. Sandy soil needs 12 mm of water a week in May."
 PUMPS = "A pump lifts water. Its filter is cleaned once a month."

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis.strategies import lists, text
 
 from ragstone.kernel.corpus.tokens import function_words
-from ragstone.kernel.retrieval.extracting import best_sentences
+from ragstone.kernel.systems.extracting import best_sentences
 
 SOIL = "Clay holds water well. Sandy soil needs 12 mm of water a week in May. Farmers like it."
 PUMPS = "A pump lifts water. Its filter is cleaned once a month."

@@ -106,7 +106,7 @@ def seconds_of(value: object) -> float | None:
     return seconds if seconds is not None and _EARLIEST <= seconds <= _LATEST else None
 
 
-def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:  # noqa: ANN401 - whatever the log holds
+def first_of(raw: Mapping[str, Any], columns: Iterable[str]) -> Any:
     """Return the first value under one of the names; None where there is none."""
     for column in columns:
         value = value_at(raw, column)
