@@ -77,7 +77,6 @@ from ragstone.kernel.config.serving import (
     WorkbenchSection,
 )
 from ragstone.kernel.config.systems import (
-    SHIPPED_SYSTEMS,
     ChatSystem,
     ExtractiveSystem,
     HttpSystem,
@@ -88,7 +87,6 @@ from ragstone.kernel.config.systems import (
 )
 
 __all__ = [
-    "SHIPPED_SYSTEMS",
     "AgreeSection",
     "AgreementMeasure",
     "AnswerSection",

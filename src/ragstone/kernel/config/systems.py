@@ -113,6 +113,3 @@ class SheetSystem(Section, frozen=True, kw_only=True, tag_field="kind", tag="she
 
 
 SystemSettings = RagSystem | ExtractiveSystem | ChatSystem | HttpSystem | PythonSystem | SheetSystem
-
-SHIPPED_SYSTEMS: dict[str, SystemSettings] = {"extractive": ExtractiveSystem()}
-"""Those that need no declaration; one of `[systems]` with the same name goes before."""

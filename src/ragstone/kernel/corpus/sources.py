@@ -16,7 +16,7 @@ from ragstone.kernel.corpus.file import IngestOptions, Skipped
 from ragstone.kernel.corpus.reading import READERS, reader_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.file import File, Unreadable
-from ragstone.kernel.files.zips import is_link, misplaced, opened, read_entry
+from ragstone.kernel.files.zips import opened, read_entry
 from ragstone.kernel.tables.storage import find, local_path, url_of
 
 LOG = logging.getLogger(__name__)
@@ -220,7 +220,7 @@ def _entries(file: File, patterns: Sequence[Pattern], matched: set[str]) -> Iter
     for name in sorted(entries, key=lambda name: (name.split("/")[:-1], name)):
         below = PurePosixPath(name)
         hidden = any(_hidden(part) or part == "__MACOSX" for part in below.parts)
-        if hidden and not misplaced(name):
+        if hidden and not _misplaced(name):
             continue
         named = _named(below, patterns, matched)
         if named or not patterns:
@@ -230,13 +230,19 @@ def _entries(file: File, patterns: Sequence[Pattern], matched: set[str]) -> Iter
 
 
 def _entry(file: File, entry: zipfile.ZipInfo, inner: File) -> Found:
-    if misplaced(entry.filename):
+    if _misplaced(entry.filename):
         return Skipped(str(inner.path), "its name leads out of the archive")
-    if is_link(entry):
+    if stat.S_ISLNK(entry.external_attr >> 16):  # which unpacking programs would follow
         return Skipped(str(inner.path), "it is a link")
     if inner.path.suffix.lower() == ARCHIVE:
         return Skipped(str(inner.path), "it is an archive in an archive: unpack the outer one")
     return ArchiveEntry(inner, file.path, entry.filename, entry.file_size)
+
+
+def _misplaced(name: str) -> bool:
+    """Return whether an entry's name leads out of the folder that the archive stands for."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or ":" in name.partition("/")[0]
 
 
 def loaded(sources: Iterable[Found], options: IngestOptions) -> Generator[File | Skipped, None, None]:

@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from ragstone.kernel.embedding.model import Vectors, widened
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.persistence.sqlite import connect, prepare
+from ragstone.kernel.persistence.sqlite import open_database
 
 BUSY_S = 60
 WHOLE, HALF = "<f4", "<f2"
@@ -48,18 +48,15 @@ def store_vectors(path: Path, vectors: Mapping[bytes, Vectors], *, half: bool = 
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open for one batch: threads and forked processes then share nothing, and opening takes 0.2 ms."""
     try:
-        database = connect(path, busy_s=BUSY_S)
-    except (OSError, sqlite3.OperationalError) as mistake:
-        raise DataError(
-            f"{path}: the embeddings store cannot be created ({mistake}). Check that its folder is writable."
-        ) from None
-    try:
-        prepare(database, (_SCHEMA,), format_=1, busy_s=BUSY_S)
-        with database:
+        opened = open_database(path, (_SCHEMA,), format_=1, busy_s=BUSY_S)
+        with closing(opened) as database, database:
             yield database
-    except sqlite3.DatabaseError as mistake:
-        outside = isinstance(mistake, sqlite3.OperationalError)  # locked, read-only, no room: not its fault
+    except (OSError, sqlite3.DatabaseError) as mistake:
+        if not path.is_file():
+            raise DataError(
+                f"{path}: the embeddings store cannot be created ({mistake}). Check that its folder is "
+                "writable."
+            ) from None
+        outside = isinstance(mistake, OSError | sqlite3.OperationalError)  # locked, read-only, no room
         advice = "Check the disk and who else uses it." if outside else "Delete it: it is only a cache."
         raise DataError(f"{path}: the embeddings store cannot be used ({mistake}). {advice}") from None
-    finally:
-        database.close()

@@ -11,7 +11,7 @@ from ragstone.kernel.embedding._background import Background
 from ragstone.kernel.embedding.model import BATCH, EmbeddingModel, Keep, Role, TextRefused
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Budget, CallFailed
-from ragstone.kernel.llm.embedding_door import EmbeddingDoor, EmbeddingEndpoint, n_bytes
+from ragstone.kernel.llm.embedding_door import EmbeddingDoor
 from ragstone.kernel.llm.prompt import BadRequest
 
 # A request may have 2,048 texts and 300,000 tokens at OpenAI. Smaller ones fly together, and less is lost.
@@ -21,16 +21,14 @@ ABOUT_NUMBER = re.compile(r"batch|array|inputs|payload|too large", re.IGNORECASE
 LANDING_S = 5.0  # how long batches in flight may take to come home when the run is stopped
 
 
-def endpoint_model(
-    endpoint: EmbeddingEndpoint, budget: Budget, *, identity: str, serving: bool = False
-) -> EmbeddingModel:
-    """Return the model at an endpoint. Nothing is opened before it embeds. identity: the store's name."""
-    opened = _Endpoint(EmbeddingDoor(endpoint, budget, serving=serving), budget)
+def endpoint_model(door: EmbeddingDoor, budget: Budget, *, identity: str) -> EmbeddingModel:
+    """Return the model behind a door. Nothing is opened before it embeds. identity: the store's name."""
+    opened = _Endpoint(door, budget)
     return EmbeddingModel(
         identity=identity,
         embed=opened.embed,
-        prefixes=prefixes_of(endpoint.settings),
-        at_once=BATCH * endpoint.concurrency,
+        prefixes=prefixes_of(door.endpoint.settings),
+        at_once=BATCH * door.endpoint.concurrency,
         close=opened.close,
     )
 
@@ -48,7 +46,7 @@ def batches_of(texts: Sequence[str]) -> list[list[int]]:
     batches: list[list[int]] = []
     room = 0
     for at, text in enumerate(texts):
-        size = n_bytes(text)
+        size = len(text.encode("utf-8", "replace"))
         if not batches or size > room or len(batches[-1]) == BATCH:
             batches.append([])
             room = BATCH_BYTES

@@ -15,7 +15,7 @@ from ragstone.kernel.embedding.embedder import STORE, Embedder
 from ragstone.kernel.embedding.model import EmbeddingModel, Keep, Role
 from ragstone.kernel.errors import ModelError, checks_arguments, nearest
 from ragstone.kernel.llm import Budget
-from ragstone.kernel.llm.embedding_door import embedding_endpoint
+from ragstone.kernel.llm.embedding_door import embedding_door
 from ragstone.kernel.llm.forecast import Forecaster
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, own_words
 
@@ -80,16 +80,16 @@ def _model(name: str, opening: _Opening) -> EmbeddingModel:
     kind, _, model = name.partition("/")
     if kind == "sentence-transformers" and model:
         return transformer_model(model, settings.path(model), chosen)
-    endpoint = embedding_endpoint(name, chosen)
-    if endpoint is None:
+    door = embedding_door(name, chosen, opening.budget, serving=opening.serving)
+    if door is None:
         raise ModelError(f"unknown embedder {name!r}. {nearest(name, EMBEDDERS)}")
     hides = settings.privacy.mask
-    identity = f"{endpoint.identity}#masked" if hides else endpoint.identity  # the texts get other vectors
+    identity = door.endpoint.identity + ("#masked" if hides else "")  # such texts get other vectors
     if opening.forecaster is not None:
-        return dry_run_model(opening.forecaster, chosen, endpoint.price, identity=identity)
+        return dry_run_model(opening.forecaster, door, identity=identity)
     if opening.offline:
         return offline_model(chosen, identity=identity)
-    opened = endpoint_model(endpoint, opening.budget, identity=identity, serving=opening.serving)
+    opened = endpoint_model(door, opening.budget, identity=identity)
     return _masked(opened, own_words(settings.sample.mask)) if hides else opened
 
 

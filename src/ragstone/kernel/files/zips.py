@@ -4,12 +4,10 @@ DOCX, PPTX and XLSX files are such archives too.
 """
 
 import contextlib
-import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
-from pathlib import PurePosixPath
 
 from ragstone.kernel.files.file import File, Unreadable
 
@@ -76,14 +74,3 @@ def too_large(n_bytes: int, most_bytes: int) -> str:
         f"{n_bytes / 1e6:,.0f} MB, more than {most_bytes / 1e6:,.0f} MB: split it, or raise max_file_mb if "
         "there is memory for about ten times its size"
     )
-
-
-def misplaced(name: str) -> bool:
-    """Return whether an entry's name leads out of the folder that the archive stands for."""
-    path = PurePosixPath(name.replace("\\", "/"))
-    return path.is_absolute() or ".." in path.parts or ":" in name.partition("/")[0]
-
-
-def is_link(entry: zipfile.ZipInfo) -> bool:
-    """Return whether an entry is a symbolic link, which unpacking programs would follow."""
-    return stat.S_ISLNK(entry.external_attr >> 16)

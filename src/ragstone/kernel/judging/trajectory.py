@@ -9,7 +9,7 @@ import msgspec
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.lexical import common_rows
 from ragstone.kernel.records import Answer, Step
-from ragstone.kernel.tables.calls import calls_in, named_call, tool_named
+from ragstone.kernel.tables.calls import named_calls, tool_named
 from ragstone.kernel.tables.names import fold
 
 EXPECTED_STEPS = (
@@ -41,7 +41,7 @@ def expected_calls(answer: Answer) -> list[ExpectedCall] | None:
         return None
     for name, value in _columns(answer, EXPECTED_STEPS):
         try:
-            return [_expected(name, call) for call in calls_in(value, name)]
+            return [ExpectedCall(*call) for call in named_calls(value, name)]
         except TypeError as mistake:
             if name != "reference_outputs":  # which may be the reference of the answer, not of the steps
                 raise ValueError(f"{mistake}.") from None
@@ -51,13 +51,6 @@ def expected_calls(answer: Answer) -> list[ExpectedCall] | None:
 def _columns(answer: Answer, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     columns = {fold(column): value for column, value in (answer.metadata or {}).items()}
     return ((name, value) for name in names if (value := columns.get(fold(name))) not in (None, ""))
-
-
-def _expected(column: str, call: object) -> ExpectedCall:
-    named = named_call(call)
-    if named is None:
-        raise TypeError(f"{column} has a call that names no tool: {call!r}"[:200])
-    return ExpectedCall(*named)
 
 
 def tools_of(answer: Answer) -> dict[str, dict[str, Any] | None] | None:

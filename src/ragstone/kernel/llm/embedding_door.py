@@ -38,14 +38,19 @@ class EmbeddingEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.settings.max_concurrency or CONCURRENCY
 
 
-def embedding_endpoint(name: str, settings: ModelSettings) -> EmbeddingEndpoint | None:
-    """Return the endpoint of a model named `provider/model`; None where no provider is called so."""
+def embedding_door(
+    name: str, settings: ModelSettings, budget: Budget, *, serving: bool = False
+) -> "EmbeddingDoor | None":
+    """Return the door to a model named `provider/model`; None where no provider is called so.
+
+    serving: an endpoint that was down is tried again some seconds later.
+    """
     kind, _, model = name.partition("/")
     provider = providers().get(kind)
     if provider is None or not model or provider.dialect not in ("openai", "azure"):
         return None
     base_url = provider.address(settings)
-    return EmbeddingEndpoint(
+    endpoint = EmbeddingEndpoint(
         provider=provider,
         model=model,
         settings=settings,
@@ -53,23 +58,14 @@ def embedding_endpoint(name: str, settings: ModelSettings) -> EmbeddingEndpoint 
         + (f"#{settings.dimensions}" if settings.dimensions else ""),
         price=settings.price_usd_per_million or list_price(base_url, model),
     )
-
-
-def n_bytes(text: str) -> int:
-    """Return the bytes of a text: a token is a byte at least."""
-    return len(text.encode("utf-8", "replace"))
-
-
-def most_used(texts: Sequence[str]) -> Usage:
-    """Return the most tokens that embedding these texts can use."""
-    return Usage(input=sum(n_bytes(text) + TOKENS_A_MESSAGE for text in texts))
+    return EmbeddingDoor(endpoint, budget, serving=serving)
 
 
 class EmbeddingDoor:
     """Asks one endpoint for vectors, from one event loop. Nothing is opened before it embeds."""
 
     def __init__(self, endpoint: EmbeddingEndpoint, budget: Budget, *, serving: bool) -> None:
-        """Make the door; serving: an endpoint that was down is tried again some seconds later."""
+        """Make the door; serving: see embedding_door."""
         self.endpoint = endpoint
         self._budget = budget
         self._caller = Caller(
@@ -82,6 +78,11 @@ class EmbeddingDoor:
         )
         self._stack = AsyncExitStack()
         self._site: Site | None = None
+
+    @staticmethod
+    def most_used(texts: Sequence[str]) -> Usage:
+        """Return the most tokens that embedding these texts can use: a token is a byte at least."""
+        return Usage(input=sum(len(text.encode("utf-8", "replace")) + TOKENS_A_MESSAGE for text in texts))
 
     @property
     def address(self) -> str:
@@ -113,7 +114,7 @@ class EmbeddingDoor:
 
         try:
             async with asyncio.timeout_at(self._budget.ends) as scope:
-                embedded = await self._caller.call(send, most_used(texts))
+                embedded = await self._caller.call(send, self.most_used(texts))
         except TimeoutError:
             if not scope.expired():
                 raise

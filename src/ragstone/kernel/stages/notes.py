@@ -17,7 +17,6 @@ from ragstone.kernel.judging import Judge, MetricSummary, Tally
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.finding import lacks
 from ragstone.kernel.judging.noise import NoiseTally
-from ragstone.kernel.judging.repeated import RepeatedScores
 from ragstone.kernel.judging.savings import CascadeSavings, CascadeTally
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, split_repeat
 from ragstone.kernel.runs.summary import Calls, RunSummary
@@ -207,15 +206,11 @@ def plain_notes(
 
 def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     """Return a note for each system with repeated answers: how many, and how they count."""
-    of_system: dict[str, RepeatedScores] = {}
-    for metric in metrics:
-        if metric.repeats is not UNSET:
-            known = of_system.setdefault(metric.system, metric.repeats)
-            if metric.repeats.n_questions > known.n_questions:
-                of_system[metric.system] = metric.repeats
     notes = []
-    for name, repeats in of_system.items():
-        if repeats.most == 1:
+    for name in dict.fromkeys(metric.system for metric in metrics):
+        known = [m.repeats for m in metrics if m.system == name and m.repeats is not UNSET]
+        repeats = max(known, key=lambda repeats: repeats.n_questions, default=None)
+        if repeats is None or repeats.most == 1:
             continue
         fewer = f" ({repeats.n_fewer} of {repeats.n_questions} have fewer)" if repeats.n_fewer else ""
         notes.append(

@@ -5,7 +5,6 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.config import (
-    SHIPPED_SYSTEMS,
     ExtractiveSystem,
     PythonSystem,
     RagSystem,
@@ -20,6 +19,9 @@ from ragstone.kernel.config.python_function import Function
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.systems.function import Callee, callee_of
 from ragstone.kernel.systems.prompting import prompt_names
+
+SHIPPED_SYSTEMS: dict[str, SystemSettings] = {"extractive": ExtractiveSystem()}
+"""Those that need no declaration; one of `[systems]` with the same name goes before."""
 
 
 def named_systems(settings: Settings) -> dict[str, SystemSettings]:

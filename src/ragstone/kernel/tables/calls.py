@@ -61,15 +61,21 @@ def tool_named(call: Mapping[str, Any]) -> str | None:
     return str(name) if name else None
 
 
-def named_call(call: object) -> tuple[str, dict[str, Any] | None] | None:
-    """Return the tool and the arguments of a call (see tool_named, arguments_of); None where it has no tool.
+def named_calls(value: Any, column: str) -> list[tuple[str, dict[str, Any] | None]]:
+    """Return the tool and the arguments of each call that a column holds, see calls_in and arguments_of.
 
-    A name alone is a call of that tool that says nothing of arguments.
+    A name alone is a call of that tool that says nothing of arguments. Raises TypeError for a call without a
+    tool, and for what is no list of calls.
     """
-    if isinstance(call, str) and call.strip():
-        return call.strip(), None
-    tool = tool_named(call) if isinstance(call, Mapping) else None
-    return (tool, arguments_of(call)) if tool is not None and isinstance(call, Mapping) else None
+    named: list[tuple[str, dict[str, Any] | None]] = []
+    for call in calls_in(value, column):
+        if isinstance(call, str) and call.strip():
+            named.append((call.strip(), None))
+        elif isinstance(call, Mapping) and (tool := tool_named(call)) is not None:
+            named.append((tool, arguments_of(call)))
+        else:
+            raise TypeError(f"{column} has a call that names no tool: {call!r}"[:200])
+    return named
 
 
 def arguments_of(call: Mapping[str, Any]) -> dict[str, Any] | None:

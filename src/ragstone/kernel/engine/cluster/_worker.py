@@ -5,7 +5,7 @@ import contextlib
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ragstone.kernel.engine.cluster._channel import Channel, Exchange
 from ragstone.kernel.engine.cluster._coordinator import Coordinator
@@ -15,7 +15,7 @@ from ragstone.kernel.engine.local import STOP_S
 from ragstone.kernel.engine.session import Session, SessionOptions, WorkerShare
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Budget, Caps
-from ragstone.kernel.llm.learnt import Entries, LearntStore
+from ragstone.kernel.llm.learnt import LearntStore
 from ragstone.kernel.llm.limits import CallsStopped
 
 COUNT_S = 0.5  # how often a worker says what it has counted
@@ -33,7 +33,7 @@ class Begin(NamedTuple):
     offline: bool
     secret: bytes
     environment: dict[str, str]
-    learnt: Entries
+    learnt: dict[str, dict[str, Any]]
 
 
 class BlockMade(NamedTuple):
