@@ -35,7 +35,6 @@ from ragstone.kernel.stages.notes import kept_notes, same_answer_notes, system_n
 from ragstone.kernel.stages.retrieve import rank_questions, too_few_chunks
 from ragstone.kernel.systems.chosen import check_repeats, chosen_system, with_system
 from ragstone.kernel.tables import Rows, check_output
-from ragstone.kernel.tables.logs.reading import log_files
 from ragstone.kernel.tables.storage import Place
 
 LOG = logging.getLogger(__name__)
