@@ -73,13 +73,13 @@ def _similarities(
     queries = {text: at for at, text in enumerate(dict.fromkeys(asked))}
     if not passages:
         return [[] for _ in asked]
-    vectors = []
-    for texts, role in ((passages, "passage"), (queries, "query")):
-        with contextlib.suppress(NotEmbedded):
-            vectors.append(embed(list(texts), role))
-    if len(vectors) < 2:
+    of_passages = of_queries = None
+    with contextlib.suppress(NotEmbedded):
+        of_passages = embed(list(passages), "passage")
+    with contextlib.suppress(NotEmbedded):
+        of_queries = embed(list(queries), "query")
+    if of_passages is None or of_queries is None:
         return None
-    of_passages, of_queries = vectors
     return [
         (of_passages[[passages[text] for text in texts]] @ of_queries[queries[question]]).tolist()
         for question, texts in zip(asked, proposed, strict=True)
