@@ -1,12 +1,12 @@
-"""How many answers a test asks for, and how many of them must hold what a row expects."""
+"""How many answers to a question are asked for, and how many of them must hold what the row expects."""
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from ragstone.kernel.errors import ConfigError, plural
-from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.assertion import EXPECT, OF_ANSWERS, expectations, k_of_n
+from ragstone.kernel.judging.judge import Judge
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.records import Question
 
