@@ -130,14 +130,14 @@ def compare(
         from ragstone.kernel.errors import ConfigError
 
         raise ConfigError("--by arranges the means of three runs or more. Name more runs, or leave it out.")
-    from ragstone.kernel.agreement.mapping import parse_mapping
+    from ragstone.kernel.agreement.mapping import read_mapping
     from ragstone.kernel.config import load_settings
 
     if gate:
         settings = load_settings(config)
         labels = labels or (settings.path(settings.gate.labels) if settings.gate.labels else None)
         margin = settings.gate.margin if margin is None else margin
-    words, numbers = parse_mapping(mapping or ())
+    words, numbers = read_mapping(mapping or ())
     comparison = compare_runs(
         a,
         b,
@@ -153,7 +153,7 @@ def compare(
         labels=labels,
         policy=policy,
         where=where,
-        mapping=words | {str(label): score for label, score in numbers.items()},
+        mapping=words | {str(label): score for label, score in (numbers or {}).items()},
     )
     from ragstone.features.compare.words import comparison_document
 

@@ -62,11 +62,11 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, level, number, one_line, p_told, signed, signed_interval
+from ragstone.kernel.document.numbers import count, number, one_line, p_told, signed, signed_interval
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.runs.noise import drawn_of, measured_by, noise_sentence
+from ragstone.kernel.runs.noise import difference_noise
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.runs.wording import bounds, statuses
 from ragstone.kernel.sentences import say
@@ -231,15 +231,7 @@ def noise_lines(comparison: Comparison) -> list[str]:
     """
     if any(row.corrected for row in comparison.metrics):
         return []
-    rows = comparison.components or []
-    pooled = [row for row in rows if row.components.estimate.method == "components"][:1]
-    lines = [
-        f"Over {measured_by(row)} of {row.metric}, B − A is {signed(row.components.estimate.value)}, "
-        f"{level(row.components.estimate)} interval {signed_interval(row.components.estimate)} for "
-        f"{drawn_of(pooled)} like these, {signed_interval(row.components.fixed)} for these alone."
-        for row in pooled
-    ]
-    return [line for line in (*lines, noise_sentence(rows, of="B − A in")) if line]
+    return difference_noise(comparison.components or [])
 
 
 def _verdict(row: MetricComparison) -> Cell:

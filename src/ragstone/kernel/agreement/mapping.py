@@ -14,7 +14,6 @@ import numpy as np
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Label
 from ragstone.kernel.tables.columns import as_number
-from ragstone.kernel.tables.labels import is_in_percent
 
 DIGITS = 9  # places on a line that are meant to be one differ by rounding
 FORM = "write LABEL=SCORE, with a score on the judge's scale, e.g. 1=0,5=100"
@@ -90,11 +89,6 @@ def place_labels(labels: Sequence[Label], mapping: Mapping[float, float] | None)
         )
     placed = np.interp([label.score for label in labels], known, [mapping[value] for value in known])
     return [float(value) for value in np.round(placed, DIGITS)]
-
-
-def in_percent(labels: Sequence[Label]) -> bool:
-    """Return whether all labels were written in percent, and so say themselves where on a scale they are."""
-    return bool(labels) and all(map(is_in_percent, labels))
 
 
 def _pairs(text: str, option: str) -> list[tuple[str, float]]:

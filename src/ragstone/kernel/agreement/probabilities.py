@@ -116,15 +116,17 @@ def probability_estimates(
     if read is None:
         return {}
     calibration = calibration_of(read.likely, read.true, clusters, seed=seed, resamples=resamples)
-    return {} if calibration is None else estimates_of(calibration)
+    return estimates_of(calibration, rows)
 
 
-def estimates_of(calibration: Calibration) -> dict[str, Estimate]:
-    """Return what a bench shows of a calibration, by name.
+def estimates_of(calibration: Calibration | None, rows: Sequence[Judgement]) -> dict[str, Estimate]:
+    """Return what a bench shows of the calibration of a judge, by name; {} unless it gives probabilities.
 
     A judge that gives every answer the same probability has no calibration error here: it would be near 0,
     the best there is, where that is the share of right answers.
     """
+    if calibration is None or not gives_probabilities(rows):
+        return {}
     error = {} if calibration.distinct == 1 else {"calibration error": calibration.error}
     return {**error, "Brier score": calibration.brier}
 

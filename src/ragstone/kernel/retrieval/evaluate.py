@@ -304,28 +304,22 @@ def mean_measures(queries: QueryMeasures, chosen: Sequence[str] | None = None, *
     return GroupMeasures(n_questions=len(names), measures=measures)
 
 
-def groups_by_tag(
+def measures_by_group(
     queries: QueryMeasures, questions: Sequence[Question], *, seed: int
-) -> dict[str, dict[str, GroupMeasures]]:
-    """Return tag -> value -> measures of the questions that carry it, values sorted.
+) -> tuple[dict[str, GroupMeasures], dict[str, dict[str, GroupMeasures]]]:
+    """Return language -> measures of its questions, and tag -> value -> measures; all sorted.
 
-    A tag with more than MOST_VALUES different values is left out: it names questions and groups none.
+    Questions without a language, or the tag, are in no group. A tag with more than MOST_VALUES different
+    values is left out: it names questions and groups none.
     """
     measured = [question for question in questions if question.id in queries.first_ranks]
+    by_lang = _grouped(queries, {question.id: question.lang for question in measured}, seed)
     tags = sorted({tag for question in measured for tag in question.tags or ()})
     by_tag = {
         tag: _grouped(queries, {question.id: (question.tags or {}).get(tag) for question in measured}, seed)
         for tag in tags
     }
-    return {tag: values for tag, values in by_tag.items() if values}
-
-
-def groups_by_lang(
-    queries: QueryMeasures, questions: Sequence[Question], *, seed: int
-) -> dict[str, GroupMeasures]:
-    """Return language -> measures of the questions in it, sorted; questions without one are in none."""
-    langs = {question.id: question.lang for question in questions if question.id in queries.first_ranks}
-    return _grouped(queries, langs, seed)
+    return by_lang, {tag: values for tag, values in by_tag.items() if values}
 
 
 def _grouped(queries: QueryMeasures, values: Mapping[str, str | None], seed: int) -> dict[str, GroupMeasures]:
@@ -423,6 +417,7 @@ def summarise_queries(
     were measured, in file order. batch: questions in a batch.
     """
     everything = mean_measures(queries, seed=seed)
+    by_lang, by_tag = measures_by_group(queries, questions, seed=seed)
     counts = Counter(queries.first_ranks.values())
     histogram = {str(rank): counts[rank] for rank in range(1, queries.depth + 1)}
     return RetrievalSummary(
@@ -436,7 +431,7 @@ def summarise_queries(
         rank_histogram={**histogram, "absent": counts[None]},
         n_tied=queries.n_tied,
         n_unplaced=queries.n_unplaced,
-        by_lang=groups_by_lang(queries, questions, seed=seed),
-        by_tag=groups_by_tag(queries, questions, seed=seed),
+        by_lang=by_lang,
+        by_tag=by_tag,
         batches=in_batches(queries, questions, batch),
     )

@@ -141,11 +141,6 @@ def searches_chunks(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
     return any(isinstance(part, Bm25Settings | DenseSettings) for part in all_parts(name, known))
 
 
-def embeds_by_default(name: str, known: Mapping[str, RetrieverSettings]) -> bool:
-    """Return whether any part of a retriever embeds, by the embedder that is the default."""
-    return None in named_embedders(name, known)
-
-
 def named_embedders(name: str, known: Mapping[str, RetrieverSettings]) -> list[str | None]:
     """Return the embedders that a retriever and its parts name, each once; None: the default one."""
     parts = all_parts(name, known)

@@ -146,15 +146,6 @@ def lay_out(points: Sequence[MatrixPoint], axes: Sequence[str] = ()) -> Matrix |
     )
 
 
-def is_crossed(matrix: Matrix) -> bool:
-    """Return whether some row has two columns, and some column two rows: a grid, not a list."""
-    return any(
-        any(sum(bool(cell) for cell in row) > 1 for row in table.cells)
-        and any(sum(bool(cell) for cell in column) > 1 for column in zip(*table.cells, strict=True))
-        for table in matrix.tables
-    )
-
-
 def _axis(name: str, offered: Sequence[str]) -> str:
     matches = [axis for axis in offered if name == axis] or [
         axis for axis in offered if axis.rpartition(" ")[2] == name
@@ -312,3 +303,12 @@ def _heat(points: Sequence[MatrixPoint]) -> int | None:
         return None
     low, high = point.scale
     return min(SHADES - 1, max(0, int((point.estimate.value - low) / (high - low) * SHADES)))
+
+
+def is_crossed(matrix: Matrix) -> bool:
+    """Return whether some row has two columns, and some column two rows: a grid, not a list."""
+    return any(
+        any(sum(bool(cell) for cell in row) > 1 for row in table.cells)
+        and any(sum(bool(cell) for cell in column) > 1 for column in zip(*table.cells, strict=True))
+        for table in matrix.tables
+    )

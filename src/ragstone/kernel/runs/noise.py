@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 
 from ragstone.kernel.document.blocks import Block, Cell, Column, Heading, Made, Paragraph, table_of
-from ragstone.kernel.document.numbers import count, interval, number, percent, usd
+from ragstone.kernel.document.numbers import (
+    count,
+    interval,
+    level,
+    number,
+    percent,
+    signed,
+    signed_interval,
+    usd,
+)
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.records import NO_MODEL
@@ -61,6 +70,21 @@ def noise_blocks(summary: RunSummary) -> list[Block]:
         *(table if pooled else []),
         *([Paragraph(sentence)] if sentence else []),
     ]
+
+
+def difference_noise(rows: Sequence[MetricComponents]) -> list[str]:
+    """Return the difference of two runs over all judges of the metric that says most, and its noise in words.
+
+    rows: of the differences, B minus A. Empty where nothing was measured twice.
+    """
+    pooled = [row for row in rows if row.components.estimate.method == "components"][:1]
+    lines = [
+        f"Over {measured_by(row)} of {row.metric}, B − A is {signed(row.components.estimate.value)}, "
+        f"{level(row.components.estimate)} interval {signed_interval(row.components.estimate)} for "
+        f"{drawn_of(pooled)} like these, {signed_interval(row.components.fixed)} for these alone."
+        for row in pooled
+    ]
+    return [line for line in (*lines, noise_sentence(rows, of="B − A in")) if line]
 
 
 def drawn_of(rows: Sequence[MetricComponents]) -> str:

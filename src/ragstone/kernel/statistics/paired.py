@@ -125,25 +125,21 @@ def paired_tests(
     pairs: Sequence[tuple[int, int]],
     clusters: Sequence[Hashable],
     *,
+    differences: Sequence[Estimate] | None = None,
     alpha: float = 0.05,
     seed: int = 0,
 ) -> list[PairedTest]:
-    """Return the test of each pair of columns, in the order of the pairs.
+    """Return the test of each pair of columns, in the order of the pairs, with Holm's correction over all.
 
     values: (rows, k), at least one row. clusters: one key a row, equal for rows that are not independent.
     The test is McNemar's (exact) if all values are 0 or 1 and no two rows share a cluster; else a
     permutation test that flips the signs of differences, all rows of a cluster at once. Intervals are paired
-    bootstraps, also by cluster; they know of no other comparison.
+    bootstraps, also by cluster; they know of no other comparison. differences: the intervals, where the
+    caller has drawn them together with others.
     """
     p_values, test = paired_p_values(values, pairs, clusters, alpha=alpha, seed=seed)
-    differences = difference_estimates(values, pairs, clusters, seed=seed)
-    return as_tests(differences, p_values, test, alpha)
-
-
-def as_tests(
-    differences: Sequence[Estimate], p_values: Floats, test: Test, alpha: float = 0.05
-) -> list[PairedTest]:
-    """Return the tests of one family, Holm's correction over all of them; see paired_tests."""
+    if differences is None:
+        differences = difference_estimates(values, pairs, clusters, seed=seed)
     return [
         PairedTest(
             difference=difference,

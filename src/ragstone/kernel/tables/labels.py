@@ -5,7 +5,7 @@ measure, or if the user says so. Nothing else is: a reference of `true` is no op
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragstone.kernel.errors import ColumnsError, DataError
@@ -121,3 +121,8 @@ def words_error(where: str, words: Mapping[str, int]) -> ColumnsError:
         "file.",
         option if "?" not in scores.values() else [],
     )
+
+
+def in_percent(labels: Sequence[Label]) -> bool:
+    """Return whether all labels were written in percent, and so say themselves where on a scale they are."""
+    return bool(labels) and all(map(is_in_percent, labels))

@@ -39,7 +39,7 @@ from ragstone.kernel.config import Condition
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.statistics.families import as_family
-from ragstone.kernel.statistics.sequences import BETS, log_capitals, log_evidence, sequence_interval
+from ragstone.kernel.statistics.sequences import log_capitals, log_evidence, sequence_interval
 
 FIRST_ROUND = 10
 GROWTH = 1.25
@@ -105,7 +105,7 @@ def start_race(
         first=first,
         growth=growth,
         scores={name: {} for name in names},
-        capitals=np.zeros((len(names), len(names), BETS.size)),
+        capitals=log_capitals(np.zeros((len(names), len(names)))),
     )
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ragstone.kernel.agreement.comparison import YES_NO
 from ragstone.kernel.agreement.pairing import Human, Key, is_tuned
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.statistics import (
@@ -23,7 +22,7 @@ from ragstone.kernel.statistics import (
     resampled_totals,
 )
 from ragstone.kernel.statistics.orders import tau_estimate
-from ragstone.kernel.statistics.paired import PairedTest, Verdict, as_tests, paired_p_values
+from ragstone.kernel.statistics.paired import PairedTest, Verdict, paired_tests
 
 PEOPLE = "people"
 LEAST_SHARE = 0.5  # of the questions that a system was asked, or a judge scored of every system
@@ -326,11 +325,11 @@ def _orders(table: QuestionScores, seed: int, resamples: int) -> dict[str, Syste
     orders = {}
     for at, (by, values) in enumerate(table.values.items()):
         own = {system: means[by, system] for system in table.systems}
-        p_values, test = paired_p_values(values, pairs, table.questions, seed=seed)
+        drawn = differences[at * len(pairs) : (at + 1) * len(pairs)]
         orders[by] = SystemOrder(
             by=by,
             means=dict(sorted(own.items(), key=lambda item: -item[1].value)),
-            tests=as_tests(differences[at * len(pairs) : (at + 1) * len(pairs)], p_values, test),
+            tests=paired_tests(values, pairs, table.questions, differences=drawn, seed=seed),
             n_unscored=table.unscored[by],
         )
     return orders
@@ -339,7 +338,7 @@ def _orders(table: QuestionScores, seed: int, resamples: int) -> dict[str, Syste
 def _means(table: QuestionScores, seed: int, resamples: int) -> dict[tuple[str, str], Estimate]:
     """Return the mean of each (judge, system): a proportion of a judge that says yes or no alone."""
     estimates: dict[tuple[str, str], Estimate] = {}
-    yes_no = {by: bool(np.isin(values, YES_NO).all()) for by, values in table.values.items()}
+    yes_no = {by: bool(np.isin(values, (0.0, 1.0)).all()) for by, values in table.values.items()}
     for proportion in (True, False):
         columns = {
             (by, system): values[:, at]

@@ -32,7 +32,7 @@ from ragstone.features.compare import error_overlap, given_documents
 from ragstone.kernel.config import Sampling
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.judging.truth import says_true, what_is_said
+from ragstone.kernel.judging.truth import what_is_said
 from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Answer, Chunk, Context, Judgement, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
@@ -147,19 +147,20 @@ def is_right(question: Question, answer: Answer, judgement: Judgement | None) ->
     if answer.error is not None or not question.reference:
         return None
     if question.kind == "true_false":
-        return says_true(answer.answer, question.question) is reference_truth(question)
+        truth = "true" if reference_truth(question) else "false"
+        return what_is_said(answer.answer, question.question) == truth
     return None if judgement is None or judgement.score is None else judgement.score >= HALF
 
 
 def reference_truth(question: Question) -> bool:
     """Return what the reference of a true/false question says. Raises DataError if it says neither."""
-    truths = {says_true(text) for text in references(question)}
-    if len(truths) != 1 or None in truths:
+    truths = {what_is_said(text) for text in references(question)}
+    if len(truths) != 1 or "neither" in truths:
         raise DataError(
             f"question {question.id!r} is of kind true_false, but its reference is {question.reference!r}. "
             "Give `True` or `False`."
         )
-    return bool(truths.pop())
+    return truths == {"true"}
 
 
 Pair = tuple[AnswersOfIndex, AnswersOfIndex]
@@ -244,7 +245,7 @@ def answering_cost(answers_of_index: AnswersOfIndex, questions: Mapping[str, Que
         n_neither=sum(
             question.kind == "true_false"
             and answer.error is None
-            and says_true(answer.answer, question.question) is None
+            and what_is_said(answer.answer, question.question) == "neither"
             for question, answer in answered
         ),
         usd=sum(known) if len(known) == len(costs) else None,

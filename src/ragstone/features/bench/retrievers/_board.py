@@ -21,9 +21,8 @@ from ragstone.kernel.records import Question, Ranking
 from ragstone.kernel.retrieval.evaluate import (
     QueryMeasures,
     batches_of,
-    groups_by_lang,
-    groups_by_tag,
     mean_measures,
+    measures_by_group,
 )
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.retrieval.summary import ScoreQuality
@@ -115,8 +114,7 @@ def _standing(
 ) -> Standing:
     queries = next(iter(cell.by_k.values()))
     lead = msgspec.structs.replace(queries, values={label: queries.values[label]})
-    by_lang = groups_by_lang(lead, questions, seed=seed)
-    by_tag = groups_by_tag(lead, questions, seed=seed)
+    by_lang, by_tag = measures_by_group(lead, questions, seed=seed)
     batches = batches_of(queries, questions, batch)
     return Standing(
         place=number,

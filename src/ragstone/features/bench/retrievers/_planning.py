@@ -9,7 +9,7 @@ from ragstone.features.bench.retrievers._values import Configuration
 from ragstone.kernel.config import ChunkSection, Settings
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.retrieval.measures import MEASURES
-from ragstone.kernel.retrieval.search import RETRIEVERS, embeds_by_default, searches_chunks
+from ragstone.kernel.retrieval.search import RETRIEVERS, named_embedders, searches_chunks
 
 NO_RERANKER = "none"
 SPAN_MEASURES = ("span_recall", "span_precision")
@@ -42,7 +42,7 @@ def plan_grid(settings: Settings) -> list[Configuration]:
         for chunker in chunkers
         for retriever in retrievers
         if chunker == chunkers[0] or searches_chunks(retriever, known)
-        for embedder in (embedders if embeds_by_default(retriever, known) else [None])
+        for embedder in (embedders if None in named_embedders(retriever, known) else [None])
         for reranker in rerankers
     ]
     return [

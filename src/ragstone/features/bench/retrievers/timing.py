@@ -17,7 +17,7 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.llm import Ask, Prompt, Reply
 from ragstone.kernel.records import Chunk, Question, Ranking
 from ragstone.kernel.retrieval.deps import RetrieverDeps, Search, one_by_one
-from ragstone.kernel.retrieval.search import build_search, embeds_by_default, named_embedders, parts_of
+from ragstone.kernel.retrieval.search import build_search, named_embedders, parts_of
 
 Out = TypeVar("Out")
 N_TIMED = 20  # questions that are asked one by one
@@ -133,7 +133,7 @@ class Indexes:
         self, name: str, embedder: str | None, declared: Mapping[str, RetrieverSettings]
     ) -> BuiltSearch:
         """Return the search of a retriever, as build_search does. declared: those that do not ship."""
-        key = (name, embedder if embeds_by_default(name, self._known) else None)
+        key = (name, embedder if None in named_embedders(name, self._known) else None)
         if key in self._built:
             return self._built[key]
         await self._watch.warm_up(self._chunks, embedders_of(name, embedder, self._known))

@@ -17,7 +17,7 @@ from ragstone.kernel.agreement.comparison import PREFERENCE, JudgeId, by_judge, 
 from ragstone.kernel.agreement.estimates import agreement_estimates
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.pairing import human_scores
-from ragstone.kernel.agreement.probabilities import estimates_of, gives_probabilities
+from ragstone.kernel.agreement.probabilities import estimates_of
 from ragstone.kernel.records import Judgement, Label, Status, count_statuses
 from ragstone.kernel.statistics import RESAMPLES, Estimate, mean_estimate
 from ragstone.kernel.tables.state import read_state, write_state
@@ -184,9 +184,7 @@ def _card(
         else verdict.replace("people's", "the labels'").replace("people", "the labels"),
         spent=judged.spent,
         detection=_detection(metric, plain, judged, drawn),
-        probabilities=estimates_of(calibration)
-        if (calibration := verdicts[judge].calibration) and gives_probabilities(judged.judgements)
-        else {},
+        probabilities=estimates_of(verdicts[judge].calibration, judged.judgements),
     )
 
 
