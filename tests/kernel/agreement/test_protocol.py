@@ -4,7 +4,7 @@ import pytest
 from tests.support.label_rows import judgement, label
 
 from ragstone.kernel.agreement import grading
-from ragstone.kernel.agreement._protocol_sentence_table import RULES, ValidationEvidence
+from ragstone.kernel.agreement._protocol_sentence_table import RULES
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.protocol import with_evidence
 from ragstone.kernel.records import Judgement, Label
@@ -145,16 +145,16 @@ def test_no_flip_in_few_pairs_does_not_meet_both_orders():
 
 
 def test_a_steady_judge_whose_verdict_the_order_decides_is_not_validated():
-    steady = ValidationEvidence(retest=share(0, 200))
-    assert state(with_evidence(pairs(200, 60), steady), "steady and fair") == "not met"
-    assert state(with_evidence(pairs(200, 0), steady), "steady and fair") == "met"
+    steady = share(0, 200)
+    assert state(with_evidence(pairs(200, 60), retest=steady), "steady and fair") == "not met"
+    assert state(with_evidence(pairs(200, 0), retest=steady), "steady and fair") == "met"
     assert state(pairs(200, 0), "steady and fair") == "not applicable"
 
 
 def test_a_steady_judge_is_called_unfair_only_where_the_order_decides(says):
-    steady = ValidationEvidence(retest=share(0, 200))
+    steady = share(0, 200)
     for card in (pairs(200, 60), pairs(12, 0), pairs(200, 0, n_one_order=1)):
-        with_retest = with_evidence(card, steady)
+        with_retest = with_evidence(card, retest=steady)
         says(why(with_retest, "steady and fair"))
         assert state(with_retest, "steady and fair") == state(with_retest, "both orders") == "not met"
 
@@ -171,7 +171,7 @@ def test_people_who_give_one_grade_are_not_called_too_few(says):
 @pytest.mark.parametrize(("n", "of", "wanted"), [(0, 12, "not met"), (0, 200, "met"), (30, 200, "not met")])
 def test_what_others_found_meets_an_item_only_by_its_whole_interval(n: int, of: int, wanted: str):
     card = card_of(*rows())
-    found = with_evidence(card, ValidationEvidence(retest=share(n, of), injection=share(n, of)))
+    found = with_evidence(card, retest=share(n, of), injection=share(n, of))
     assert (state(found, "retest"), state(found, "injection")) == (wanted, wanted)
     changed = [a.item for a, b in zip(found.protocol, card.protocol, strict=True) if a != b]
     assert changed == ["retest", "injection"]

@@ -12,7 +12,6 @@ from tests.support.label_rows import judgement, label
 from tests.support.sentences import forbidden, said
 
 from ragstone.kernel.agreement import grading
-from ragstone.kernel.agreement._protocol_sentence_table import ValidationEvidence
 from ragstone.kernel.agreement._sentence_table import (
     LEANINGS,
     NOTES,
@@ -301,7 +300,10 @@ def test_every_state_of_the_protocol_in_words(says):
     found = {item.why for card in cards() for item in card.protocol}
     for n in (0, 40):
         share = estimate(n / 200, n / 200 * 0.6, 0.015 + n / 200 * 1.4, 200)
-        evidence = ValidationEvidence(retest=share, injection=share)
-        found |= {item.why for card in cards() for item in with_evidence(card, evidence).protocol}
+        found |= {
+            item.why
+            for card in cards()
+            for item in with_evidence(card, retest=share, injection=share).protocol
+        }
     for why in sorted(found):
         says(why)

@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.agreement.protocol import ValidationEvidence, with_evidence
+from ragstone.kernel.agreement.protocol import with_evidence
 from ragstone.kernel.statistics import Estimate
 
 MOST_BYTES = 50_000_000  # of a file that is read for this
@@ -69,10 +69,7 @@ def with_findings(cards: Sequence[ReportCard], folder: Path) -> list[ReportCard]
     attacks = _read(folder, ATTACKS, _Attack)
     benches = _read(folder, BENCHES, _Bench)
     return [
-        with_evidence(
-            card,
-            ValidationEvidence(injection=_injection(card, attacks), retest=_retest(card, benches)),
-        )
+        with_evidence(card, injection=_injection(card, attacks), retest=_retest(card, benches))
         for card in cards
     ]
 

@@ -131,11 +131,10 @@ def agree(
     from ragstone.features.agree._languages import LanguageRequest, languages_of, read_copies
     from ragstone.features.agree.flips import flips_in
     from ragstone.features.agree.gaps import spec_gaps
-    from ragstone.features.agree.joining import join_labels, labels_within
+    from ragstone.features.agree.joining import columns_of_run, join_labels, labels_within
     from ragstone.features.agree.sequential_words import verdict_of
     from ragstone.kernel.agreement.corrected import corrected_means
     from ragstone.kernel.agreement.grading import report_cards
-    from ragstone.kernel.agreement.labels import columns_of_run
     from ragstone.kernel.agreement.mapping import read_mapping
     from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.agreement.sequential import sequential_agreement
@@ -263,7 +262,8 @@ def _read_labels(
     labels: Path, sheet: Path | None, metrics: set[str], by_word: dict[str, float]
 ) -> "list[Label]":
     """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
-    from ragstone.kernel.agreement.labels import with_metrics, with_texts
+    from ragstone.features.agree.joining import with_texts
+    from ragstone.kernel.agreement.labels import with_metrics
 
     rows, note = with_metrics([*read_rows(labels, Label, words=by_word)], metrics)
     if note:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragstone.kernel.agreement.labels import USUAL
 from ragstone.kernel.agreement.pairing import Key, human_scores
-from ragstone.kernel.agreement.policies import check_one_policy, policies_of, policy_of
+from ragstone.kernel.agreement.policies import one_policy, policy_of
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.records import Label
 from ragstone.kernel.statistics import Estimate, mean_estimate
@@ -42,9 +41,7 @@ def flips_of(earlier: Iterable[Label], again: Iterable[Label], metric: str) -> l
     """
     before, after = list(earlier), list(again)
     rows = [label for label in after if label.metric in (None, metric)]
-    check_one_policy(before, metric)
-    [policy, *others] = policies_of(before, metric) or [None]
-    policy = None if others else policy
+    policy = one_policy(before, metric)
     results = []
     for name in dict.fromkeys(map(policy_of, rows)):
         flips = _flips(before, [row for row in rows if policy_of(row) == name], metric, (policy, name))
@@ -60,7 +57,7 @@ def flips_of(earlier: Iterable[Label], again: Iterable[Label], metric: str) -> l
 def flips_in(earlier: Sequence[Label], again: Sequence[Label]) -> dict[str, list[Flips]]:
     """Return flips_of each metric that the second labels name; of correctness where they name none."""
     named = [metric for metric in dict.fromkeys(label.metric for label in again) if metric]
-    return {metric: flips_of(earlier, again, metric) for metric in named or [USUAL]}
+    return {metric: flips_of(earlier, again, metric) for metric in named or ["correctness"]}
 
 
 def _flips(

@@ -1,13 +1,14 @@
 """Gaps in instructions, and answers labelled twice: as documents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from ragstone.features.agree.flips import Flips
+from ragstone.features.agree.flips import Flips, flips_of
 from ragstone.features.agree.gaps import FEWEST_ROWS, GapRow, SpecGap, SpecGaps
 from ragstone.kernel.document.blocks import Block, Heading, Listing, Paragraph, ReportDocument
 from ragstone.kernel.document.numbers import count, interval, number, one_line, p_told
 from ragstone.kernel.errors import plural
-from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.records import NO_MODEL, Label
 from ragstone.kernel.version import __version__
 
 LONGEST = 160  # characters of a quoted reason
@@ -38,6 +39,29 @@ def gaps_document(
         version=__version__,
         blocks=blocks,
     )
+
+
+class GapLines(NamedTuple):
+    """A report in words. gaps: of each its name, the evidence, and its rows with the grades that they got."""
+
+    lead: str
+    gaps: list[tuple[str, str, list[tuple[GapRow, str]]]]
+
+
+def gap_lines(report: SpecGaps) -> GapLines:
+    """Return what a page says of the gaps in instructions."""
+    return GapLines(
+        gaps_lead(report),
+        [
+            (gap_name(gap), gap_evidence(gap, report), [(row, row_grades(row)) for row in gap.rows])
+            for gap in report.gaps
+        ],
+    )
+
+
+def labelled_again_lines(earlier: Iterable[Label], again: Iterable[Label], metric: str) -> list[str]:
+    """Return how many answers flipped when they were labelled again. Raises DataError as flips_of does."""
+    return flip_lines(flips_of(earlier, again, metric))
 
 
 def _about(report: SpecGaps) -> str:

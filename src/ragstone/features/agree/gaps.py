@@ -137,6 +137,17 @@ def spec_gaps(
     return reports
 
 
+def gap_rows(report: SpecGaps, n: int, seed: int = 0) -> list[GapRow]:
+    """Return up to n rows of the gaps, the most telling gap's first, in random order."""
+    rng = np.random.default_rng(seed)
+    rows: dict[tuple[str, str], GapRow] = {}
+    for gap in report.gaps:
+        for at in rng.permutation(len(gap.rows)).tolist():
+            rows.setdefault((gap.rows[at].question_id, gap.rows[at].system), gap.rows[at])
+    chosen = [*rows.values()][:n]
+    return [chosen[at] for at in rng.permutation(len(chosen)).tolist()]
+
+
 def _labelled(
     humans: Mapping[Key, Human],
     judged: Sequence[Judgement],

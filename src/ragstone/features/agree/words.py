@@ -13,7 +13,6 @@ from ragstone.kernel.agreement.card import (
     AnswerGroup,
     Baseline,
     Disagreement,
-    ProtocolItem,
     ReportCard,
     Reversal,
     SystemRanking,
@@ -51,7 +50,6 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import doubt, judge_name, labelled, tau_told
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
-from ragstone.kernel.statistics.selective import SelectivePoint
 from ragstone.kernel.version import __version__
 
 MEANINGS = {
@@ -190,18 +188,22 @@ def _protocol(card: ReportCard) -> list[Block]:
     states = Counter(item.state for item in card.protocol)
     n = len(card.protocol) - states["not applicable"]
     tones: dict[str, Tone] = {"met": "good", "not met": "open", "not applicable": "muted"}
-    columns: list[Made[ProtocolItem]] = [
-        (Column("Item", text=True), lambda item: item.item),
-        (Column("State", text=True), lambda item: Cell(item.state, tone=tones[item.state])),
-        (Column("Why", text=True), lambda item: Cell(item.why, item.next.replace("`", ""))),
-    ]
     lacking = [item.item for item in card.protocol if item.state == "not met"]
     listed = f" Not met: {', '.join(lacking)}; --page FILE shows why, and what to run." if lacking else ""
     n_met = f"{states['met']} of {plural(n, 'item')} of its validation {'is' if n == 1 else 'are'} met."
     return [
         Paragraph(f"{n_met}{listed}", tone="muted", where="terminal"),
         table_of(
-            f"Validation of {judge_name(card)}", card.protocol, columns, caption=n_met, kind="", where="page"
+            f"Validation of {judge_name(card)}",
+            card.protocol,
+            [
+                (Column("Item", text=True), lambda item: item.item),
+                (Column("State", text=True), lambda item: Cell(item.state, tone=tones[item.state])),
+                (Column("Why", text=True), lambda item: Cell(item.why, item.next.replace("`", ""))),
+            ],
+            caption=n_met,
+            kind="",
+            where="page",
         ),
     ]
 
@@ -284,20 +286,19 @@ def _calibration(card: ReportCard, calibration: Calibration) -> list[Block]:
 
 def _selective(card: ReportCard, selective: SelectiveAccuracy) -> list[Block]:
     """Return how often the surest verdicts are right: on a page by coverage, then the area."""
-    columns: list[Made[SelectivePoint]] = [
-        ("Answers it is surest of", lambda point: percent(point.coverage)),
-        ("Probability from", lambda point: number3(point.sure)),
-        ("Answers", lambda point: count(point.right.n)),
-        (Column("Share right", beside="interval"), lambda point: estimated(point.right)),
-        (
-            Column("More than all", beside="interval"),
-            lambda point: estimated(point.more) if point.more else "",
-        ),
-    ]
     table = table_of(
         f"Selective accuracy of {judge_name(card)}",
         selective.points,
-        columns,
+        [
+            ("Answers it is surest of", lambda point: percent(point.coverage)),
+            ("Probability from", lambda point: number3(point.sure)),
+            ("Answers", lambda point: count(point.right.n)),
+            (Column("Share right", beside="interval"), lambda point: estimated(point.right)),
+            (
+                Column("More than all", beside="interval"),
+                lambda point: estimated(point.more) if point.more else "",
+            ),
+        ],
         caption="Right among the answers it is surest of",
         kind="",
         where="page",

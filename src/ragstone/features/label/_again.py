@@ -1,6 +1,6 @@
 """Answers of a queue that are labelled again: how many of them flipped."""
 
-from ragstone.features.agree import flip_lines, flips_of
+from ragstone.features.agree import labelled_again_lines
 from ragstone.features.label._queues import OpenQueue, Queues
 from ragstone.kernel.errors import DataError
 
@@ -18,6 +18,6 @@ def _lines(queues: Queues, again: OpenQueue) -> list[str]:
     first = queues.open(again.queue.again_of or "")
     before = first.labels_under(again.queue.again_policy)
     try:
-        return flip_lines(flips_of(before, again.marks.labels.rows(), again.queue.metric))
+        return labelled_again_lines(before, again.marks.labels.rows(), again.queue.metric)
     except DataError:
         return ["no answer has been labelled again yet."]

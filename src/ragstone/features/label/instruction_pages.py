@@ -5,22 +5,15 @@ from litestar import Response, get, post
 from litestar.exceptions import HTTPException
 from litestar.params import FromPath, JSONBody
 
-from ragstone.features.agree import (
-    SpecGaps,
-    gap_evidence,
-    gap_name,
-    gaps_lead,
-    row_grades,
-    spec_gaps,
-)
+from ragstone.features.agree import gap_lines, gap_rows, spec_gaps
 from ragstone.features.label._again import flips_shown
 from ragstone.features.label._policies import policy_digest
 from ragstone.features.label._queues import GIVEN as GIVEN
 from ragstone.features.label._queues import AtQueue, OpenQueue, queues_of
-from ragstone.features.label.labelling import gap_rows
 from ragstone.features.label.pages import LABEL, free_queue_name, judgements_of, keep_queue
 from ragstone.features.label.queue import queue_again
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.serve.frame import OWNER, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
@@ -67,19 +60,16 @@ class AgainForm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 @get("/label/{name:str}/gaps", sync_to_thread=True, guards=[OWNER])
 def gaps(request: AnyRequest, app: AtApp, opened: AtQueue, name: FromPath[str]) -> Response[str]:
     """Give the rows on which grades differ for the same stated reason."""
-    report = _gaps_of(app, opened)
+    report = next(iter(spec_gaps(*_graded(app, opened), metric=opened.queue.metric)), None)
+    lines = gap_lines(report) if report else None
     texts = {(row.question_id, row.system): row for row in opened.texts}
     return page(
         request,
         "features/label/gaps.html",
         f"Gaps in the instructions of {name}",
         queue=opened.queue,
-        lead=gaps_lead(report) if report else "There are no labels yet.",
-        gaps=[
-            (gap_name(gap), gap_evidence(gap, report), [(row, row_grades(row)) for row in gap.rows])
-            for gap in (report.gaps if report else [])
-            if report
-        ],
+        lead=lines.lead if lines else "There are no labels yet.",
+        gaps=lines.gaps if lines else [],
         texts=texts,
         instructions=opened.versions()[-1].text or "",
         flips=flips_shown(app.part(queues_of), opened),
@@ -88,17 +78,16 @@ def gaps(request: AnyRequest, app: AtApp, opened: AtQueue, name: FromPath[str]) 
     )
 
 
-def _gaps_of(app: AppState, opened: OpenQueue) -> SpecGaps | None:
-    """Return the gaps of the labels under the instructions that hold; without the run, of people alone."""
+def _graded(app: AppState, opened: OpenQueue) -> tuple[list[Judgement], list[Label]]:
+    """Return the run's judgements, none without the run, and the labels under the instructions that hold."""
     try:
         judgements = judgements_of(app, opened.queue)
     except (HTTPException, DataError):
         judgements = []
-    known = {(row.question_id, row.system) for row in opened.texts}
-    labels = [row for row in opened.labels() if (row.question_id, row.system) in known]
     if opened.queue.again_of:
-        labels = []
-    return next(iter(spec_gaps(judgements, labels, metric=opened.queue.metric)), None)
+        return judgements, []
+    known = {(row.question_id, row.system) for row in opened.texts}
+    return judgements, [row for row in opened.labels() if (row.question_id, row.system) in known]
 
 
 @post("/label/{name:str}/again", sync_to_thread=True, status_code=200, guards=[OWNER])
@@ -108,7 +97,7 @@ def label_again(
     """Make a queue of rows on which grades differ, for the same people. Raises DataError."""
     if data.n < 1:
         raise DataError(f"{data.n} answers to label again: give 1 or more.")
-    report = _gaps_of(app, opened)
+    report = next(iter(spec_gaps(*_graded(app, opened), metric=opened.queue.metric)), None)
     rows = gap_rows(report, data.n) if report else []
     if not rows:
         raise DataError("There is no gap, so no row needs another label. Reload the page to see why.")

@@ -4,9 +4,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 import msgspec
-import numpy as np
 
-from ragstone.features.agree import GapRow, SpecGaps, gaps_lead, spec_gaps
+from ragstone.features.agree import gap_lines, gap_rows, spec_gaps
 from ragstone.features.label._choosing import (
     EQUAL,
     SPREAD_EVENLY,
@@ -145,7 +144,7 @@ def gaps_to_label(
     if report is None:
         raise DataError(
             "no gap to label again: "
-            + (gaps_lead(reports[0]) if reports else "no label matches a judged answer.")
+            + (gap_lines(reports[0]).lead if reports else "no label matches a judged answer.")
         )
     return [
         ToLabel(
@@ -161,17 +160,6 @@ def gaps_to_label(
         for row in gap_rows(report, n, seed)
         for text in [texts.get((row.question_id, row.system))]
     ]
-
-
-def gap_rows(report: SpecGaps, n: int, seed: int = 0) -> list[GapRow]:
-    """Return up to n rows of the gaps, the most telling gap's first, in random order."""
-    rng = np.random.default_rng(seed)
-    rows: dict[tuple[str, str], GapRow] = {}
-    for gap in report.gaps:
-        for at in rng.permutation(len(gap.rows)).tolist():
-            rows.setdefault((gap.rows[at].question_id, gap.rows[at].system), gap.rows[at])
-    chosen = [*rows.values()][:n]
-    return [chosen[at] for at in rng.permutation(len(chosen)).tolist()]
 
 
 @takes_rows(a=Judgement, b=Judgement, labels=Label, answers_a=Answer, answers_b=Answer)

@@ -14,7 +14,7 @@ from ragstone.kernel.agreement.comparison import (
 )
 from ragstone.kernel.agreement.corrected import FEW_LABELS, bounds_of_people, shares_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
-from ragstone.kernel.agreement.policies import check_one_policy, mixed_policy_note, without_voluntary
+from ragstone.kernel.agreement.policies import mixed_policy_note, one_policy, without_voluntary
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.records import Judgement, Label
@@ -126,7 +126,7 @@ def labelled_differences(
     if not rows:
         return None
     judge = JudgeId(rows[0].judge, rows[0].metric, rows[0].model, rows[0].prompt_version)
-    check_one_policy([*labels[0], *labels[1]], judge.metric)
+    one_policy([*labels[0], *labels[1]], judge.metric)
     humans = {
         (name, side): human
         for side, of_side in zip(SIDES, labels, strict=True)

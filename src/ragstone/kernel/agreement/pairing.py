@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.agreement.mapping import DIGITS, place_labels
-from ragstone.kernel.agreement.policies import check_one_policy, check_sample
+from ragstone.kernel.agreement.policies import check_sample, one_policy
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.records import Judgement, Label, Status, count_statuses
@@ -87,7 +87,7 @@ def human_scores(
     policies (see policies.labels_under), and for two labels of an answer by the same annotator.
     """
     mine = [label for label in labels if label.metric in (None, metric)]
-    check_one_policy(mine, metric)
+    one_policy(mine, metric)
     if not again:
         check_sample(mine)
     scores = place_labels(mine, mapping)

@@ -43,12 +43,14 @@ def labels_under(labels: Iterable[Label], policy: str | None) -> list[Label]:
     return chosen
 
 
-def check_one_policy(labels: Iterable[Label], metric: str) -> None:
-    """Check that the labels of a metric were not given under different instructions. Raises DataError.
+def one_policy(labels: Iterable[Label], metric: str) -> str | None:
+    """Return the digest of the instructions that all labels of a metric were given under; None where none is.
 
-    Labels that name no policy do not count as another one: nobody knows what their annotators had read.
+    None too where some labels name no policy: nobody knows what their annotators had read, so they do not
+    count as another one. Raises DataError for labels under different instructions.
     """
-    counts = {policy: n for policy, n in policies_of(labels, metric).items() if policy}
+    given = policies_of(labels, metric)
+    counts = {policy: n for policy, n in given.items() if policy}
     if len(counts) > 1:
         named = ", ".join(f"{policy} ({plural(n, 'label')})" for policy, n in counts.items())
         raise DataError(
@@ -56,6 +58,7 @@ def check_one_policy(labels: Iterable[Label], metric: str) -> None:
             "may measure different things. Choose one: `--policy DIGEST` of `ragstone agree` or `compare` "
             "(policy= in Python), or keep the labels of one in the file."
         )
+    return None if len(given) != 1 else next(iter(given))
 
 
 AGAIN = "again"

@@ -10,13 +10,17 @@ from typing import get_args
 import msgspec
 import numpy as np
 
-from ragstone.kernel.agreement._protocol_sentence_table import RULES, Item, ValidationFacts
-from ragstone.kernel.agreement._protocol_sentence_table import ValidationEvidence as ValidationEvidence
+from ragstone.kernel.agreement._protocol_sentence_table import (
+    RULES,
+    Item,
+    ValidationEvidence,
+    ValidationFacts,
+)
 from ragstone.kernel.agreement.card import ProtocolItem, ReportCard
 from ragstone.kernel.agreement.comparison import GradeComparison
 from ragstone.kernel.agreement.pairing import GradePairs, Human
 from ragstone.kernel.sentences import say
-from ragstone.kernel.statistics import cluster_codes, mean_estimate, slope_estimate
+from ragstone.kernel.statistics import Estimate, cluster_codes, mean_estimate, slope_estimate
 
 
 def with_protocol(
@@ -49,14 +53,20 @@ def with_protocol(
     return msgspec.structs.replace(card, protocol=_items(facts))
 
 
-def with_evidence(card: ReportCard, evidence: ValidationEvidence) -> ReportCard:
-    """Return the card with what other commands have found of its judge; the other items stay."""
+def with_evidence(
+    card: ReportCard, *, injection: Estimate | None = None, retest: Estimate | None = None
+) -> ReportCard:
+    """Return the card with what other commands have found of its judge; the other items stay.
+
+    injection, retest: see ValidationEvidence.
+    """
+    evidence = ValidationEvidence(injection=injection, retest=retest)
     # What the pairs did not show of both orders is no longer at hand, but the item says it.
     one_order = any(item.item == "both orders" and item.state == "not met" for item in card.protocol)
     facts = ValidationFacts(card=card, evidence=evidence, one_order=one_order)
     items = {item.item: item for item in _items(facts)}
-    new: set[str] = {"injection"} if evidence.injection else set()
-    new |= {"retest", "steady and fair"} if evidence.retest else set()
+    new: set[str] = {"injection"} if injection else set()
+    new |= {"retest", "steady and fair"} if retest else set()
     protocol = [items[item.item] if item.item in new else item for item in card.protocol]
     return msgspec.structs.replace(card, protocol=protocol)
 
