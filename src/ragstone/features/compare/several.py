@@ -8,7 +8,6 @@ import msgspec
 from ragstone.features.compare._chosen import chosen_before
 from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
 from ragstone.features.compare._repeats import fold_repeats
-from ragstone.features.compare._several_plots import several_plots
 from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.comparing import Source, read_judged
 from ragstone.features.compare.matching import JudgedRun, is_low_best
@@ -25,11 +24,12 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.numbers import count, one_line
+from ragstone.kernel.document.plots.values import Frontier, Intervals, Plot, PlotPoint
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
 from ragstone.kernel.runs.matrix import MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
-from ragstone.kernel.runs.order_plots import ranks_of
+from ragstone.kernel.runs.order_plots import price_plot, rank_plot, ranks_of
 from ragstone.kernel.runs.settings import RunSetting, run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text
 from ragstone.kernel.sentences import say
@@ -234,3 +234,52 @@ def _mean(means: SeveralMeans, column: str) -> Cell | str:
 def _scored(means: SeveralMeans, column: str) -> str:
     mean = means.means.get(column)
     return f"{count(mean.statuses.get('scored', 0))} of {count(mean.n_rows)}" if mean else "not judged"
+
+
+def several_plots(several: SeveralRuns, metric: SeveralMeans, at: int) -> list[Plot]:
+    """Return the plots. at: place of the metric, which makes their names unique."""
+    means = {
+        column: mean.estimate
+        for column in several.columns
+        if (mean := metric.means.get(column)) and mean.estimate and not mean.labels
+    }
+    if len(means) < 2:
+        return []
+    first = next(iter(metric.means.values()))
+    is_low_best = metric.best == "lowest"
+    title = judge_name(first) + (" (lowest is best)" if is_low_best else "")
+    prices = {} if several.usd is msgspec.UNSET else several.usd
+    points = [
+        PlotPoint(
+            name=column,
+            value=mean.value,
+            low=mean.low,
+            high=mean.high,
+            n=mean.n,
+            x=price.value if (price := prices.get(column)) else None,
+            x_low=price.low if price else None,
+            x_high=price.high if price else None,
+        )
+        for column, mean in means.items()
+    ]
+    figure = Intervals(
+        points=points, axis=f"mean of {title}, with the 95 % interval", of="Run", ends=first.scale
+    )
+    frontier = Frontier(
+        points=[],
+        unit="usd",
+        across="cost of 1,000 answers",
+        upwards=f"mean of {title}",
+        nothing="0 USD",
+        is_low_best=is_low_best,
+    )
+    ranks = metric.ranks
+    return [
+        Plot(name=f"means-{at}", title=f"{title}: means", figure=figure, where="page"),
+        *(
+            []
+            if ranks is msgspec.UNSET
+            else [rank_plot(ranks, f"ranks-{at}", "Run", "the answers and the judge")]
+        ),
+        *price_plot(points, frontier, f"cost-{at}", f"{title} against cost"),
+    ]
