@@ -6,9 +6,9 @@ from typing import Any
 
 from litestar import Litestar, Response, get
 
-from ragstone.features.watch.monitor_pages import QuestionsAsked, monitor_page, whole_pages
+from ragstone.features.watch.monitor_pages import whole_pages
 from ragstone.kernel.config import Settings
-from ragstone.kernel.serve.frame import query_of
+from ragstone.kernel.serve.frame import lone_page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.workbench.serving import keys_of
 from ragstone_assistant.api.app import create_app
@@ -37,12 +37,12 @@ def monitor_routes(settings: Settings, tick: Callable[[], float] = time.monotoni
     async def monitor(request: AnyRequest, app_state: WithState) -> Response[str]:
         """Give the page of the monitor."""
         app_state.check_admin(request)
-        return monitor_page(await pages.page())
+        return lone_page(await pages.page())
 
     @get("/monitor/questions", include_in_schema=False)
     async def questions(request: AnyRequest, app_state: WithState) -> Response[str]:
         """Give a page of questions: the newest, or the worst in a metric."""
         app_state.check_admin(request)
-        return monitor_page(await pages.questions(query_of(request, QuestionsAsked)))
+        return lone_page(await pages.questions(request))
 
     return [monitor, questions]

@@ -11,13 +11,13 @@ from litestar.params import FromPath
 
 from ragstone.features.improve.trial.pages import offered
 from ragstone.features.label.picking import label_places, seen_labels
-from ragstone.kernel.document.html import safe, script_json
+from ragstone.kernel.document.html import script_json
 from ragstone.kernel.document.room import PageRoom
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.asked import CALLS_FILE
 from ragstone.kernel.runs.embedded import ColumnView, EvidenceView
-from ragstone.kernel.runs.joining import OpenedRows, columns_of, whole_row
+from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.labelled import label_files, labels_of_row
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.wording import STATUS_WORDS
@@ -103,9 +103,9 @@ def row(
         a_page=JUDGEMENTS_A_PAGE,
         is_less=fitted.is_cut or fitted.cap is not None,
         cap=fitted.cap,
-        row=safe(script_json(fitted.row).decode()),
-        labels_at=safe(script_json(places.at).decode()),
-        status_words=safe(script_json(STATUS_WORDS).decode()),
+        row=fitted.row,
+        labels_at=places.at,
+        status_words=STATUS_WORDS,
     )
 
 
@@ -144,7 +144,7 @@ def _whole(app: AppState, person: Person, opened_row: _Found, system: str) -> tu
     labels, wrong = labels_of_row(label_files(app.settings), opened.line.id, answers)
     visible, hidden = seen_labels(app, person, labels)
     # Notes are asked for by their own script, which writes them too.
-    whole = whole_row(opened, opened_row.columns, labels=visible, system=system or None)
+    whole = opened.whole(opened_row.columns, labels=visible, system=system or None)
     rows = sorted(
         opened.detail.judgements, key=lambda each: opened_row.columns[each.column].model == NO_MODEL
     )

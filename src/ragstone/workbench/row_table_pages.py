@@ -24,7 +24,7 @@ from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import RowFilter
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.state import AppState, AtApp
-from ragstone.kernel.serve.tables import TABLE_PAGE, TableAddress, TableHead, chips_of, heads_of
+from ragstone.kernel.serve.tables import TableAddress, TableHead
 from ragstone.kernel.tables.where import Kind, conditions_in, name_in_filter, value_in_filter
 from ragstone.workbench.download import TYPES, download
 from ragstone.workbench.row_pairs import table_columns
@@ -40,6 +40,7 @@ from ragstone.workbench.row_table import (
 from ragstone.workbench.views import MOST_COLUMNS, remove_view, rename_view, save_view
 
 ROWS = f"{ROOT}/rows"
+TABLE_PAGE = 50
 MOST_RUNS = 8  # whose indexes are open at once
 COOKIE = "ragstone_columns"
 # Characters of a cell, and of one that is opened; the page of the row has the rest.
@@ -261,8 +262,8 @@ def _table(
         "runs": request_of_table.runs,
     }
     values: dict[str, Any] = {
-        "heads": heads_of(
-            address, [(each.name, each.kind, each.sorts) for each in columns], request_of_table.filter.order
+        "heads": address.heads(
+            [(each.name, each.kind, each.sorts) for each in columns], request_of_table.filter.order
         ),
         "every_column": [*names, *(name for name in every if name not in names)],
         "shown": names,
@@ -278,7 +279,7 @@ def _table(
         "downloaded": [*address.kept("column"), *(("column", name) for name in names)],
     }
     try:
-        values["chips"] = chips_of(address, conditions_in(request_of_table.filter.where, kinds))
+        values["chips"] = address.chips(conditions_in(request_of_table.filter.where, kinds))
         first = (address.at - 1) * TABLE_PAGE
         places, page_rows = table_page(opened, request_of_table.filter, first=first, most=TABLE_PAGE)
         n_pages = max(1, -(-places.n // TABLE_PAGE))

@@ -11,34 +11,28 @@ from litestar.params import FromPath, FromQuery
 
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
-from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
 from ragstone.features.improve.trial.pages import offered
-from ragstone.features.report.bare import bare_run
-from ragstone.features.report.page import render_run
+from ragstone.features.report.bare import folder_html
 from ragstone.features.report.words import made_blocks, number_blocks
-from ragstone.kernel.document.blocks import RowList
+from ragstone.kernel.document.blocks import ReportDocument, RowList
 from ragstone.kernel.document.html import (
     contents_of,
-    policy_in,
     render_blocks,
     render_page,
-    safe,
-    script_json,
 )
 from ragstone.kernel.document.numbers import count, usd
 from ragstone.kernel.document.room import PageRoom, length_in_json
 from ragstone.kernel.engine.progress_file import Life, RunProgress, read_progress
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.runs.asked import CALLS_FILE, read_asked
+from ragstone.kernel.runs.asked import CALLS_FILE
 from ragstone.kernel.runs.embedded import CallsShown, ColumnView, LineView
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.modes import MODES_FILE
 from ragstone.kernel.runs.notes import read_notes
-from ragstone.kernel.runs.run import read_run
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
-from ragstone.kernel.serve.frame import ROOT, AtPerson, page, query_of
+from ragstone.kernel.serve.frame import ROOT, AtPerson, lone_page, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import (
     Lines,
@@ -111,7 +105,7 @@ def run(
         folder=rows_location(folder),
         is_packed=False,
         paged=True,
-        status_words=safe(script_json(STATUS_WORDS).decode()),
+        status_words=STATUS_WORDS,
     )
 
 
@@ -206,18 +200,14 @@ def calls(app: AtApp, folder: RunFolder, question: FromQuery[str]) -> CallsShown
 def report(app: AtApp, folder: RunFolder) -> Response[str]:
     """Give the report as one file, which opens anywhere; made from the files as they are now."""
     html = app.part(reports_of).html_of(folder, _report_html)
-    headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
-    return Response(html, media_type="text/html", headers=headers)
+    return lone_page(html)
 
 
 def _report_html(folder: Path) -> str:
     kind = kind_of_bench({file.name for file in folder.iterdir()})
-    judgements = rows_file(folder, "judgements")
     if kind:
         return render_page(finished_bench(folder, kind))
-    if judgements and not (folder / "summary.json").is_file():
-        return render_run(bare_run(judgements, rows_file(folder, "answers")))
-    return render_run(read_run(folder), read_asked(folder))
+    return folder_html(folder, rows_file(folder, "judgements"), rows_file(folder, "answers"))
 
 
 def summarised_columns(app: AppState, folder: Path) -> list[ColumnView]:
@@ -324,7 +314,7 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
     if query.a and query.b:
         try:
             runs = (f"{ROOT}/runs/{quote(query.a)}", f"{ROOT}/runs/{quote(query.b)}")
-            document = comparison_document(compared(app, query), runs=runs, most=MOST_FLIPS)
+            document = _compared(app, query, runs)
             html, listed = render_blocks(document.blocks), contents_of(document.blocks)
         except (RagstoneError, HTTPException) as mistake:
             wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
@@ -352,15 +342,15 @@ def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
     )
 
 
-def compared(app: AppState, query: RunsToCompare) -> Comparison:
-    """Return the comparison.
+def _compared(app: AppState, query: RunsToCompare, runs: tuple[str, str]) -> ReportDocument:
+    """Return the comparison. runs: the addresses of both.
 
     Raises what compare raises, NotFoundException for a run and HTTPException for labels that are not there.
     """
     files = label_files(app)
     if query.labels and query.labels != GATE_LABELS and query.labels not in files:
         raise HTTPException(f"There are no labels {query.labels!r} here: choose a queue that has some.")
-    return compare(
+    comparison = compare(
         app.runs.find(query.a),
         app.runs.find(query.b),
         metrics=[query.metric.strip()] if query.metric.strip() else [],
@@ -372,6 +362,7 @@ def compared(app: AppState, query: RunsToCompare) -> Comparison:
         seed=app.settings.run.seed,
         labels=files.get("" if query.where and query.labels == GATE_LABELS else query.labels),
     )
+    return comparison_document(comparison, runs=runs, most=MOST_FLIPS)
 
 
 def label_files(app: AppState) -> dict[str, Path]:

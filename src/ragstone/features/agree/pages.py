@@ -15,7 +15,7 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.serve.frame import page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.state import AppState, AtApp
-from ragstone.kernel.serve.tables import TableAddress, heads_of
+from ragstone.kernel.serve.tables import TableAddress
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.where import Kind
 
@@ -78,7 +78,7 @@ def cards(request: AnyRequest, app: AtApp, order: FromQuery[str] = "judge") -> R
         "Report cards",
         **WORDS,
         found=sorted_cards(cards_of(app), order),
-        heads=heads_of(TableAddress(()), HEADS, order, NAMED),
+        heads=TableAddress(()).heads(HEADS, order, NAMED),
         chance_corrected=chance_corrected,
         no_model=NO_MODEL,
     )

@@ -19,7 +19,7 @@ from ragstone.features.report._sentence_table import (
     HeadlineJudge,
     counted_answers,
 )
-from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.card import ReportCard, card_of
 from ragstone.kernel.agreement.corrected_mean import people_would_give
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
 from ragstone.kernel.document.numbers import count, number, with_level
@@ -32,7 +32,6 @@ from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import (
-    card_of,
     denominator,
     failures,
     judge_name,
@@ -148,7 +147,7 @@ def _blame_figure(counted: CountedAnswers) -> Figure:
 
 def _trust(summary: RunSummary) -> HeadlineFinding:
     question = "How far can the judge be trusted?"
-    leads = [card_of(metric, summary) for metric in headlines(summary) if metric.model != NO_MODEL]
+    leads = [card_of(metric, summary.cards) for metric in headlines(summary) if metric.model != NO_MODEL]
     others = sorted(summary.cards, key=lambda card: card.model == NO_MODEL)
     cards = [card for card in leads if card] or others
     if not cards:

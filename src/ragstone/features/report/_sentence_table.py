@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.kernel.agreement.card import ReportCard, is_useless
+from ragstone.kernel.agreement.card import ReportCard, card_of, is_useless
 from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
@@ -12,7 +12,7 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.runs.wording import card_of, doubt
+from ragstone.kernel.runs.wording import doubt
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import wilson_interval
 
@@ -26,7 +26,7 @@ class HeadlineJudge(msgspec.Struct, frozen=True):
     @property
     def card(self) -> ReportCard | None:
         """Its report card; None where nobody has compared it with people."""
-        return card_of(self.metric, self.summary)
+        return card_of(self.metric, self.summary.cards)
 
     @property
     def free(self) -> bool:

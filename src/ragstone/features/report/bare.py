@@ -12,7 +12,8 @@ from ragstone.kernel.judging import summarise
 from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.records import Answer, Judgement
-from ragstone.kernel.runs.run import Run, by_question
+from ragstone.kernel.runs.asked import read_asked
+from ragstone.kernel.runs.run import Run, by_question, read_run
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import read_rows
 
@@ -23,6 +24,16 @@ def write_bare_report(path: Path, *, bounds: bool = False) -> Path:
     bounds: as of render_run. Raises DataError.
     """
     return put_page(path.with_suffix(".html"), render_run(bare_run(path), bounds=bounds))
+
+
+def folder_html(folder: Path, judgements: Path | None, sheet: Path | None = None) -> str:
+    """Return the page of a folder: of its run, or of judgements without a summary, as bare_run does.
+
+    judgements, sheet: its files, where there are any. Raises DataError.
+    """
+    if judgements and not (folder / "summary.json").is_file():
+        return render_run(bare_run(judgements, sheet))
+    return render_run(read_run(folder), read_asked(folder))
 
 
 def bare_run(path: Path, sheet: Path | None = None) -> Run:

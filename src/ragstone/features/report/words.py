@@ -10,7 +10,7 @@ from ragstone.features.judge import asked_lines, brief_blocks, savings_line
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import blame_part, findings, rivals
 from ragstone.features.retrieve import headline_blocks, retrieval_blocks, retrieval_dots
-from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.card import ReportCard, card_of
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -50,7 +50,6 @@ from ragstone.kernel.runs.wording import (
     agreement,
     asked_line,
     calls_line,
-    card_of,
     caution,
     cost,
     denominator,
@@ -296,7 +295,7 @@ def _means(
         return Cell(number(mean.corrected.value), interval(mean.corrected) + unit, "strong")
 
     def worth(row: MetricSummary) -> Cell:
-        card, why = card_of(row, summary), caution(row, summary)
+        card, why = card_of(row, summary.cards), caution(row, summary)
         if card is None:
             return Cell("not measured", tone="muted")
         return Cell(agreement(card), caution=f"† {why}" if why else "")

@@ -21,7 +21,6 @@ from ragstone.kernel.document.html import (
     DrawnChart,
     contents_of,
     draw,
-    policy_in,
     render_blocks,
 )
 from ragstone.kernel.judging.variant import load_judges
@@ -33,7 +32,6 @@ FRESH_S = 10.0
 """Seconds for which a page is shown again without a look at the store."""
 
 A_PAGE = 50
-CSP = "Content-Security-Policy"
 
 
 class QuestionsAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,12 +43,6 @@ class QuestionsAsked(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     gap: str = ""
     page: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
-
-
-def monitor_page(html: str) -> Response[str]:
-    """Return a page whose own policy holds: the one of the API would forbid its style."""
-    headers = {CSP: policy_in(html), "Cache-Control": "no-store"}
-    return Response(html, media_type="text/html", headers=headers)
 
 
 class FramedView(msgspec.Struct, frozen=True):
@@ -121,9 +113,12 @@ class MonitorPages(Generic[RenderedT]):
             look = look_of(store, self._settings, judges, utc_today())
         return self._view(monitor_view(look, served=self._root))
 
-    async def questions(self, query: QuestionsAsked) -> RenderedT:
-        """Return a page of questions. Raises RefusedRequest for a metric and a gap that there are not."""
-        return await asyncio.to_thread(self._questions, query)
+    async def questions(self, request: AnyRequest) -> RenderedT:
+        """Return a page of the questions that an address asks for, see QuestionsAsked.
+
+        Raises RefusedRequest for a metric and a gap that there are not.
+        """
+        return await asyncio.to_thread(self._questions, query_of(request, QuestionsAsked))
 
     def _questions(self, query: QuestionsAsked) -> RenderedT:
         # A tag without a value narrows nothing.
@@ -187,7 +182,7 @@ async def monitor(request: AnyRequest, app: AtApp) -> Response[str]:
 @get("/monitor/questions")
 async def questions(request: AnyRequest, app: AtApp) -> Response[str]:
     """Give a page of questions: the newest, or the worst in a metric."""
-    view = await app.part(pages_of).questions(query_of(request, QuestionsAsked))
+    view = await app.part(pages_of).questions(request)
     return page(request, "features/watch/monitor.html", view.title, view=view)
 
 

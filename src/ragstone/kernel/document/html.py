@@ -247,6 +247,7 @@ def environment() -> "Environment":
         grid_of=grid_of,
         numbers_of=numbers_of,
         page_svgs=lambda plot: map(safe, page_svgs(plot)),
+        in_script=lambda value: safe(script_json(value).decode()),
         svg_address=lambda plot: safe(svg_address(plot)),
         is_cards=is_cards,
         breakable=breakable,

@@ -184,7 +184,7 @@ class OpenedRows(ShownView, frozen=True, kw_only=True):
     """One question, whole: its line, what it opens to, and the passages that both number.
 
     is_cut: long texts are shortened; the server has its rows as plain text. What follows is filled by
-    whole_row, since a list of questions does not need it. columns: the judges, in the order of the line's
+    `whole`, since a list of questions does not need it. columns: the judges, in the order of the line's
     cells. differences: between the answers. labels: people's, of these answers. notes: people's, on the
     question or on an answer. calls: what was asked of models, see with_calls.
     """
@@ -203,6 +203,27 @@ class OpenedRows(ShownView, frozen=True, kw_only=True):
         """Return the row with what was asked of models for it, from its run's folder. Raises DataError."""
         calls = [call for call in read_asked(folder) if call.question_id == self.line.id]
         return msgspec.structs.replace(self, calls=calls)
+
+    def whole(
+        self,
+        columns: Sequence[ColumnView],
+        *,
+        labels: Sequence[LabelShown] = (),
+        notes: Iterable[Note] = (),
+        system: str | None = None,
+    ) -> "OpenedRows":
+        """Return the question with all that its own page and `ragstone show` say of it.
+
+        columns: those that it was opened with. system: that the other answers are compared with.
+        """
+        texts = [(answer.system, "" if answer.error else answer.answer) for answer in self.answers]
+        return msgspec.structs.replace(
+            self,
+            columns=list(columns),
+            differences=word_differences(texts, system),
+            labels=list(labels),
+            notes=[note for note in notes if note.question_id == self.line.id],
+        )
 
     @property
     def question(self) -> str:
@@ -277,7 +298,7 @@ def row_of(
     labels, wrong = labels_of_row(files, question_id, answers)
     if wrong and must_read:
         raise DataError(wrong[0])
-    return whole_row(opened, columns, labels=labels, notes=run.notes, system=system), wrong
+    return opened.whole(columns, labels=labels, notes=run.notes, system=system), wrong
 
 
 def check_system(opened: OpenedRows, system: str | None, columns: Sequence[ColumnView]) -> None:
@@ -287,28 +308,6 @@ def check_system(opened: OpenedRows, system: str | None, columns: Sequence[Colum
     if system is not None and system not in systems:
         named = ", ".join(map(repr, systems)) or "none"
         raise DataError(f"{system!r} did not answer question {opened.line.id!r}. Systems that did: {named}.")
-
-
-def whole_row(
-    opened: OpenedRows,
-    columns: Sequence[ColumnView],
-    *,
-    labels: Sequence[LabelShown] = (),
-    notes: Iterable[Note] = (),
-    system: str | None = None,
-) -> OpenedRows:
-    """Return a question with all that its own page and `ragstone show` say of it.
-
-    columns: those that it was opened with. system: that the other answers are compared with.
-    """
-    texts = [(answer.system, "" if answer.error else answer.answer) for answer in opened.answers]
-    return msgspec.structs.replace(
-        opened,
-        columns=list(columns),
-        differences=word_differences(texts, system),
-        labels=list(labels),
-        notes=[note for note in notes if note.question_id == opened.line.id],
-    )
 
 
 def _is_mostly_escapes(*blocks: Sequence[bytes]) -> bool:

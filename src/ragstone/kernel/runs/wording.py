@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import UNSET
 
-from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.agreement.card import card_of as card_among
+from ragstone.kernel.agreement.card import ReportCard, card_of
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.document.numbers import count, number, percent, usd, with_ends
 from ragstone.kernel.errors import plural
@@ -126,14 +125,9 @@ def judge_name(row: MetricSummary | ReportCard | CorrectedMean | Distribution | 
     return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
 
 
-def card_of(metric: MetricSummary, summary: RunSummary) -> ReportCard | None:
-    """Return the report card of the judge behind a mean, None where nobody has measured it."""
-    return card_among(metric, summary.cards)
-
-
 def caution(metric: MetricSummary, summary: RunSummary) -> str | None:
     """Return why a judge's scores should not be relied on, None where nothing speaks against them."""
-    card = card_of(metric, summary)
+    card = card_of(metric, summary.cards)
     return doubt(card) if card else None
 
 

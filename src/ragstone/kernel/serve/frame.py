@@ -15,7 +15,7 @@ from litestar.types import Guard
 from ragstone.kernel.config import shipped
 from ragstone.kernel.config.serving import Role
 from ragstone.kernel.document.html import asset as report_asset
-from ragstone.kernel.document.html import environment
+from ragstone.kernel.document.html import environment, policy_in
 from ragstone.kernel.runs import wording
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.version import __version__
@@ -121,6 +121,12 @@ def page(
     )
     headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
     return Response(html, status_code=status, media_type="text/html", headers=headers)
+
+
+def lone_page(html: str) -> Response[str]:
+    """A page that is one file, as commands write it: its own policy holds, ours forbids its style."""
+    headers = {"Content-Security-Policy": policy_in(html), "Cache-Control": "no-store"}
+    return Response(html, media_type="text/html", headers=headers)
 
 
 @cache

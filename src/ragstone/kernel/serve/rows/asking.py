@@ -10,7 +10,7 @@ import msgspec
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import STATUSES
-from ragstone.kernel.runs.embedded import Cell, ColumnView, LineView
+from ragstone.kernel.runs.embedded import ColumnView, LineView
 from ragstone.kernel.runs.notes import Note
 from ragstone.kernel.serve.rows.filtering import (
     OwnColumns,
@@ -206,7 +206,7 @@ class RowIndex:
         of_causes = f"SELECT place, cause FROM causes WHERE place IN ({wanted})"  # noqa: S608
         for at, cause in self.con.execute(of_causes).fetchall():
             causes.setdefault(at, []).append(cause)
-        cells: dict[int, list[Cell]] = {at: [None] * n_columns for at in places}
+        cells: dict[int, list[float | str | None]] = {at: [None] * n_columns for at in places}
         of_cells = f"SELECT place, col, status, score FROM cells WHERE place IN ({wanted})"  # noqa: S608
         for at, column, status, score in self.con.execute(of_cells).fetchall():
             cells[at][column] = score if status == CODES["scored"] else STATUSES[status]
