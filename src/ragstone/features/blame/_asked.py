@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.corpus.tokens import PREFIX, function_words, tokenize
+from ragstone.kernel.corpus.tokens import function_words, tokenize
 from ragstone.kernel.judging.trajectory import ExpectedCall
 from ragstone.kernel.records import Answer, Step, Turn
 
 LEAST_TURNS = 2  # messages of the user: a single question may leave to the agent what it means
 _LONG = re.compile(r"[a-z0-9]{5,}")
+STEM = 5  # letters by which words are taken for forms of one
 FEWEST_DIGITS = 5  # of a number that tells one thing from another
 _DIGITS = re.compile(r"\d{5,}")
 COMPARED = 100  # calls of a tool that an expected call is compared with
@@ -196,4 +197,4 @@ def _words(text: str) -> Iterator[str]:
     for word in tokenize(text):
         if word in function_words() or (word.isdecimal() and len(word) < FEWEST_DIGITS):
             continue
-        yield word[:PREFIX] if word.isalpha() else word
+        yield word[:STEM] if word.isalpha() else word

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragstone.kernel.corpus.tokens import PREFIX, function_words, tokenize
+from ragstone.features.blame._asked import STEM
+from ragstone.kernel.corpus.tokens import function_words, tokenize
 from ragstone.kernel.judging.lexical import lacking_words
 from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import Answer, Chunk, Context, Document, Evidence, Question, references
@@ -153,4 +154,4 @@ def _by_words(
 
 def _terms(words: Iterable[str]) -> set[str]:
     """Return what words mean something, each by its first letters, which its inflected forms share."""
-    return {word[:PREFIX] for word in words if word not in function_words()}
+    return {word[:STEM] for word in words if word not in function_words()}

@@ -14,7 +14,7 @@ from ragstone.features.blame._points import Points, answerable, points_of, secon
 from ragstone.features.blame._second import telling_verdicts, untelling_note
 from ragstone.features.blame._what_if import ask_again, failed_note, prices
 from ragstone.features.blame.words import ASKED_AGAIN
-from ragstone.features.report import write_markdown, write_report
+from ragstone.features.report import write_reports
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.config.systems import ExtractiveSystem
 from ragstone.kernel.document.numbers import number
@@ -297,8 +297,7 @@ async def _blame(plan: BlamePlan, how: SessionOptions) -> BlameSummary:
         write_rows(folder / JUDGEMENTS, blamed.judgements, Judgement, force=True)
         put_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in blamed.causes), folder / CAUSES)
         put_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2), folder / BLAME)
-        write_report(folder)
-        write_markdown(folder)
+        write_reports(folder)
     return msgspec.structs.replace(summary, calls=session.calls())
 
 

@@ -187,8 +187,7 @@ def refresh(
     - `ragstone build refresh questions.jsonl documents.jsonl`
     - `ragstone build refresh questions.jsonl handbook/ -o questions/2026-12.jsonl`
     """
-    from ragstone.features.build._refresh_words import refresh_lines
-    from ragstone.features.build.refresh import refresh_file, stale_path
+    from ragstone.features.build.refresh import refresh_file, refresh_lines, stale_path
     from ragstone.kernel.config import load_settings
 
     settings = choose(load_settings(config), "documents", glob=glob)

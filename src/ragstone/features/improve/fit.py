@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,6 +15,7 @@ from ragstone.features.improve._labelled_sets import as_yes_no
 from ragstone.features.improve._thresholds import (
     LEVEL,
     CascadeFit,
+    FitFigures,
     Scored,
     Thresholds,
     cross_validate,
@@ -259,3 +261,19 @@ def write_cascade(fit: CascadeFit, path: Path | str) -> None:
     """Write the cascade as a judge's file; files of members are named from there."""
     path = Path(path)
     path.write_text(judge_text(fit.judge, path.absolute().parent), encoding="utf-8")
+
+
+class FitOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """A cascade that was fitted, see CascadeFit; judge: with every key that a judge's file may have."""
+
+    judge: dict[str, Any]
+    agreement: float
+    in_sample: FitFigures
+    cross_validated: FitFigures | None
+    n_folds_out: int
+    tested: FitFigures | None
+    n_left_out: int
+    spent: Usage
+    spent_usd: float | None
+    dear_alone: Usage
+    dear_alone_usd: float | None

@@ -58,8 +58,7 @@ def fit(
     """
 
     from ragstone.features.improve._fit_words import fit_document
-    from ragstone.features.improve._output import FitOutput
-    from ragstone.features.improve.fit import check_cascade_file, fit_cascade, write_cascade
+    from ragstone.features.improve.fit import FitOutput, check_cascade_file, fit_cascade, write_cascade
     from ragstone.kernel.records import Judgement, Label
     from ragstone.kernel.stages.given import judgements_of
     from ragstone.kernel.tables import read_rows

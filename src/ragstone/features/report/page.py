@@ -44,6 +44,12 @@ def write_markdown(run: Path, *, bounds: bool = False) -> Path:
     return put_page(run / "report.md", render_markdown(document))
 
 
+def write_reports(run: Path) -> None:
+    """Write report.html and report.md into a run folder. Raises what both raise."""
+    write_report(run)
+    write_markdown(run)
+
+
 def _with_bounds(summary: RunSummary) -> RunSummary:
     """Return the numbers of a run, every mean with failed rows to be shown with its bounds."""
     return msgspec.structs.replace(summary, bounds_from=0.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.report import write_markdown, write_report
+from ragstone.features.report import write_reports
 from ragstone.features.run._breakdown import distributions, found_and_right, means_by_tag, rank_systems
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
@@ -122,8 +122,7 @@ async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: 
         )
         write_manifest(folder, settings, judges, models)
         (folder / "summary.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
-        write_report(folder)
-        write_markdown(folder)
+        write_reports(folder)
     return summary
 
 

@@ -44,7 +44,7 @@ RESULTS = {
     "judges-develop": "features.improve.values:Development",
     "judges-develop-test": "features.improve.develop:TestLook",
     "judges-learn": "features.improve.learned:Learning",
-    "judges-fit": "features.improve._output:FitOutput",
+    "judges-fit": "features.improve.fit:FitOutput",
     "attack": "features.attack.words:AttackSummary",
     "import": "features.import_.summary:ImportSummary",
     "import-verdicts": "features.import_._verdicts:ImportedVerdicts",

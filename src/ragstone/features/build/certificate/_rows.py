@@ -13,7 +13,6 @@ from ragstone.kernel.dataset.candidate import SourcePassage as Source
 from ragstone.kernel.dataset.placing import SOURCES
 from ragstone.kernel.document.html import script_json
 from ragstone.kernel.records import references
-from ragstone.kernel.runs.embedded import ShownView
 
 MOST_ACCEPTED = 1000  # that the page shows
 MOST_LOST = 200  # of each reason
@@ -23,7 +22,7 @@ LONGEST = 8000  # characters of a passage
 NOT_NOTES = {"rationales", "evidence_found", "quote", "lost", "tempting", "critics", SOURCES}
 
 
-class CertificateLine(ShownView, frozen=True):
+class CertificateLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A candidate in the list. lost: key of its reason."""
 
     id: str
@@ -35,7 +34,7 @@ class CertificateLine(ShownView, frozen=True):
     scores: dict[str, float] | None = None
 
 
-class PassageShown(ShownView, frozen=True):
+class PassageShown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A passage, once however many questions were written from it."""
 
     document: str
@@ -43,7 +42,7 @@ class PassageShown(ShownView, frozen=True):
     title: str | None = None
 
 
-class CertificateDetail(ShownView, frozen=True):
+class CertificateDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an opened candidate shows.
 
     passages: (number in the table of passages, spans of evidence in code points of its text).

@@ -1,6 +1,7 @@
 """Candidates -> the certificate of the set: how it was built, and what can be said of it."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -8,7 +9,6 @@ import msgspec
 from ragstone.features.build._built import Built
 from ragstone.features.build.certificate._cautions import cautions_of, remarks_about
 from ragstone.features.build.certificate._coverage import coverage_of
-from ragstone.features.build.certificate._hops import hop_remarks
 from ragstone.features.build.certificate.funnel import (
     closed_book_rate,
     funnel_of,
@@ -21,7 +21,16 @@ from ragstone.features.build.certificate.funnel import (
 )
 from ragstone.kernel.dataset.candidate import Candidate
 from ragstone.kernel.dataset.certificate import Certificate, digests_of
+from ragstone.kernel.document.numbers import count
+from ragstone.kernel.errors import plural
 from ragstone.kernel.version import __version__
+
+HOP_REASONS = {
+    "single_hop": "answered with a document left out",
+    "known_by_heart": "answered by the model without any document",
+    "names_link": "named what links their documents",
+}
+"""Reasons of a loss that are about hops; of the others only the number is told."""
 
 
 def certify(built: Built) -> Certificate:
@@ -78,3 +87,23 @@ def recount(certificate: Certificate, candidates: Sequence[Candidate]) -> Certif
         cautions=cautions_of(kind, declared, funnel, coverage, known, certificate.critics),
         remarks=[*remarks_about(kind, declared, funnel, coverage), *hop_remarks(candidates)],
     )
+
+
+def hop_remarks(candidates: Sequence[Candidate]) -> list[str]:
+    """Return how many of the multi-hop questions were kept and why others were lost; none without any."""
+    hops = [candidate for candidate in candidates if (candidate.question.tags or {}).get("hops")]
+    if not hops:
+        return []
+    losses = Counter(candidate.loss.reason for candidate in hops if candidate.loss)
+    n_kept = len(hops) - losses.total()
+    reasons = [f"{count(losses[reason])} {words}" for reason, words in HOP_REASONS.items() if losses[reason]]
+    n_other = losses.total() - sum(losses[reason] for reason in HOP_REASONS)
+    reasons += [f"{count(n_other)} for other reasons"] if n_other else []
+    lost = f" Lost: {', '.join(reasons)}." if reasons else ""
+    verdict = (
+        " That the kept ones need every document is what the critics' model said: read them before you rely "
+        "on it."
+        if n_kept
+        else ""
+    )
+    return [f"{plural(len(hops), 'multi-hop question')} written, {count(n_kept)} kept.{lost}{verdict}"]

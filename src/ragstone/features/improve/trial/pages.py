@@ -19,7 +19,7 @@ from ragstone.features.improve.draft_forms import (
     messages_of,
 )
 from ragstone.features.improve.judge_files import freeze, judge_file, parse_draft
-from ragstone.features.improve.prompt_files import draft_prompt, keep_prompt, saved_prompt
+from ragstone.features.improve.trial._prompt_files import draft_prompt, keep_prompt, saved_prompt
 from ragstone.features.improve.trial._words import PromptTrial, trial_document
 from ragstone.features.improve.trial.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
 from ragstone.kernel.config import ModelSettings, Settings, choose
