@@ -92,7 +92,7 @@ def rank_to_file(
 
     async def work() -> RetrieveSummary:
         async with open_session(settings, how) as session:
-            corpus = await _corpus_on(session, chunks)
+            corpus = _corpus_of(settings, chunks, session.embedder) if chunks else await corpus_on(session)
             check_ids_meet(_relevant(questions, grades), _known(corpus))
             declared = settings.retrieve
             began = time.perf_counter()
@@ -179,13 +179,6 @@ def _grades(qrels: Path | None, questions: Sequence[Question]) -> Mapping[str, G
             f"{qrels}: it has none of the questions: {named}{example}. Give the qrels of these questions."
         )
     return grades
-
-
-async def _corpus_on(session: Session, chunks: Path | None) -> ChunkedCorpus:
-    """Return what _corpus_of returns, by the engine of the session."""
-    if chunks is None:
-        return await corpus_on(session)
-    return _corpus_of(session.settings, chunks, session.embedder)
 
 
 def _corpus_of(

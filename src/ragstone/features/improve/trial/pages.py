@@ -227,16 +227,13 @@ def check(app: AtApp, folder: RunFolder, what: FromPath[str], data: JSONBody[Dra
         questions = [data.row] if data.row else []
         against = None if what == ANSWERS else what
         task = trial_task(folder, draft, app.settings, against=against, questions=questions, limit=1)
-        return messages_of(draft, task.answers) if isinstance(draft, Judge) else _messages(draft, task)
+        if isinstance(draft, Judge):
+            return messages_of(draft, task.answers)
+        (row, *_) = task.asked
+        prompt = render_question(draft, row, task.answers[0].contexts or [], b"an example")
+        return [{"role": message.role, "content": message.content} for message in prompt.messages]
 
     return check_draft(data, file, messages, answers=what == ANSWERS)
-
-
-def _messages(draft: AnsweringPrompt, task: TrialTask) -> list[dict[str, str]]:
-    """Return what the model is sent for the first row; the nonce of its fences is an example's."""
-    (row, *_) = task.asked
-    prompt = render_question(draft, row, task.answers[0].contexts or [], b"an example")
-    return [{"role": message.role, "content": message.content} for message in prompt.messages]
 
 
 def _draft(app: AppState, folder: Path, what: str, text: str) -> AnsweringPrompt | Judge:
