@@ -139,7 +139,7 @@ RUN_ELSEWHERE = {
     "show": "show/test_command.py",
     "tag": "tag/test_command.py",
     "translate": "translate/test_command.py",
-    "try": "try_/test_trying.py",
+    "try": "improve/trial/test_trying.py",
     "watch": "watch/test_command.py",
 }
 """Command -> a test that runs it with --json; tests.support.command holds each output against its schema."""
