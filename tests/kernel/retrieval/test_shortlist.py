@@ -7,7 +7,7 @@ from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Chunk, Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.deps import RetrieverDeps
 from ragstone.kernel.retrieval.search import build_search, named_embedders
-from ragstone.kernel.stages.retrieve import ranking_notes
+from ragstone.kernel.stages.retrieve import embedders_of, ranking_notes
 
 TEXTS = ["maize and wheat", "maize with rain", "maize with rain and sun", "cats sleep", "wheat"]
 
@@ -150,6 +150,11 @@ def test_its_embedder_is_among_those_of_a_retriever():
         "far": ShortlistSettings(embedder="openai/m"),
     }
     assert [named_embedders(name, known) for name in known] == [[], [None], ["openai/m"]]
+
+
+def test_nothing_is_embedded_before_the_workers_of_a_cluster_are_asked():
+    assert embedders_of(RetrieveSection(retriever="hybrid"), {}) == ["packaged"]
+    assert embedders_of(RetrieveSection(retriever="shortlist"), {}) == []
 
 
 @pytest.mark.parametrize("candidates", [0, 1, 1001])
