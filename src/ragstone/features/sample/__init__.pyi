@@ -1,6 +1,5 @@
 """What other features take of this one; each name is imported when it is first used."""
 
-from .drawing import By as By
 from .feedback_words import kept_lines as kept_lines
 from .sampling import Sample as Sample
 from .sampling import answers_beside as answers_beside

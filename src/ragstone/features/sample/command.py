@@ -120,8 +120,7 @@ def sample(
     """
     from ragstone.features.sample.sampling import answers_beside, sample_log
     from ragstone.kernel.config import load_settings
-    from ragstone.kernel.records import Answer, Question
-    from ragstone.kernel.tables import check_output, keep_sources, write_rows
+    from ragstone.kernel.tables import check_output, keep_sources
 
     read: dict[str, Any] = {
         "question": question,
@@ -168,10 +167,8 @@ def sample(
         progress=bars,
         **read,
     )
-    write_rows(output, sampled.questions, Question, force=force)
-    if sampled.answers:
-        write_rows(sheet, sampled.answers, Answer, force=force)
-    _show_summary(sampled.summary, output, sheet, json=json, strict=strict)
+    files = sampled.write(output, force=force)
+    _show_summary(sampled.summary, files, json=json, strict=strict)
 
 
 def _check_unused(options: dict[str, object], why: str) -> None:
@@ -181,8 +178,8 @@ def _check_unused(options: dict[str, object], why: str) -> None:
             raise ConfigError(f"{name}: {why}")
 
 
-def _show_summary(summary: "SampleSummary", output: Path, sheet: Path, *, json: bool, strict: bool) -> None:
-    """Show what the log held, what was taken, and what a reader must know before trusting it.
+def _show_summary(summary: "SampleSummary", files: str, *, json: bool, strict: bool) -> None:
+    """Show what the log held, what was taken and is in files, and what to know before trusting it.
 
     Exits with UNSCORED where strict is set and something is missing.
     """
@@ -191,8 +188,7 @@ def _show_summary(summary: "SampleSummary", output: Path, sheet: Path, *, json: 
     else:
         _show_counts(summary)
     _say_losses(summary)
-    answers = f", {plural(summary.with_answer, 'answer')} in {sheet}" if summary.with_answer else ""
-    say(f"{plural(summary.taken, 'question')} in {output}{answers}.")
+    say(files)
     if strict and (summary.missing or summary.log.malformed):
         raise typer.Exit(UNSCORED)
 

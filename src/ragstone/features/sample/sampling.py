@@ -12,11 +12,11 @@ from ragstone.features.sample.drawing import By, DrawnSample, GroupShare, Sample
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.engine.progress import Progress, State, silent
-from ragstone.kernel.errors import DataError, only_rows, takes_rows
+from ragstone.kernel.errors import DataError, only_rows, plural, takes_rows
 from ragstone.kernel.files.language import detect_languages
 from ragstone.kernel.privacy.masking import OwnWords, mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
-from ragstone.kernel.tables import read_rows
+from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.tables.logs.exchange import Columns, LoggedExchange
 from ragstone.kernel.tables.logs.reading import Source
 
@@ -54,6 +54,16 @@ class Sample(msgspec.Struct, frozen=True):
     questions: list[Question]
     answers: list[Answer]
     summary: SampleSummary
+
+    def write(self, output: Path, *, force: bool = False) -> str:
+        """Write the questions, and the answers beside them where there are some; return what is where."""
+        write_rows(output, self.questions, Question, force=force)
+        answers = ""
+        if self.answers:
+            sheet = answers_beside(output)
+            write_rows(sheet, self.answers, Answer, force=force)
+            answers = f", {plural(len(self.answers), 'answer')} in {sheet}"
+        return f"{plural(len(self.questions), 'question')} in {output}{answers}."
 
 
 @takes_rows()

@@ -100,20 +100,10 @@ def _write_gap_list(path: Path, stored: "KeptGaps", *, force: bool) -> None:
 
 def _write_questions(path: Path, watcher: "Watcher", count: int, by: Way, *, force: bool) -> None:
     """Write the evaluation set with its answers, and say where they are."""
-    from ragstone.features.sample import answers_beside
     from ragstone.features.watch._sampling import sample_store
-    from ragstone.kernel.errors import plural
-    from ragstone.kernel.records import Answer, Question
-    from ragstone.kernel.tables import write_rows
 
     sample = sample_store(watcher.store, count, by=by, settings=watcher.settings, progress=bars)
-    sheet = answers_beside(path)
-    write_rows(path, sample.questions, Question, force=force)
-    answers = ""
-    if sample.answers:
-        write_rows(sheet, sample.answers, Answer, force=force)
-        answers = f", {plural(len(sample.answers), 'answer')} in {sheet}"
-    say(f"{plural(len(sample.questions), 'question')} in {path}{answers}.")
+    say(sample.write(path, force=force))
     if sample.summary.missing:
         say(
             f"{sample.summary.missing:,} are missing: the store has no more questions that can be asked on "

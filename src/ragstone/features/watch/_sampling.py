@@ -1,21 +1,24 @@
 """From production to an evaluation set: questions of the monitor's store, with the answers that they got."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from ragstone.features.sample import By, Sample, sample_log
+from ragstone.features.sample import Sample, sample_log
 from ragstone.features.watch._showing import ALL, ExchangeFilter, StoredExchange
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.errors import DataError
 
+if TYPE_CHECKING:
+    from ragstone.features.watch._outputs import Way
+
 
 def sample_store(
     store: MonitorStore,
     count: int = 200,
     *,
-    by: By = "topic",
+    by: "Way" = "topic",
     quality: str = "faithfulness",
     chosen: ExchangeFilter = ALL,
     seed: int = 0,
