@@ -325,6 +325,19 @@ class Judgement(Row, frozen=True, kw_only=True):
         if self.score is not None and not math.isfinite(self.score):
             raise ValueError(f"{self.question_id!r}: score {self.score!r} is not a number")
 
+    @property
+    def explanation(self) -> str | None:
+        """Why: the judge's words, or the statements that it did not find supported."""
+        text = self.rationale or self.error
+        if not text and self.verdicts:
+            bad = [
+                f"{verdict.statement} ({verdict.reason})" if verdict.reason else verdict.statement
+                for verdict in self.verdicts
+                if not verdict.supported
+            ]
+            text = "Not supported: " + "; ".join(bad) if bad else "Every statement is supported."
+        return text or None
+
 
 class Label(Row, frozen=True, kw_only=True):
     """What a person says of an answer. Without `metric` it speaks of whatever metric it is compared with."""

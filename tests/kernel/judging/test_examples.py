@@ -5,7 +5,7 @@ import pytest
 from tests.support.scripted_judge import Scripted
 
 from ragstone.kernel.judging import JudgeContext, judge_answer, judge_names, load_judge
-from ragstone.kernel.judging.examples import example_answer, example_reply
+from ragstone.kernel.judging.examples import example_reply
 from ragstone.kernel.judging.fields import Example
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge, one_call_prompt
@@ -83,7 +83,7 @@ def test_an_example_has_the_inputs_of_a_row():
     example = Example(
         expected=1, reason="r", question="Q?", reference=["a", "b"], answer="A", contexts=["one", "two"]
     )
-    inputs = gather_inputs(load_judge("faithfulness"), example_answer(example))
+    inputs = gather_inputs(load_judge("faithfulness"), example.as_answer())
     assert inputs == {"question": "Q?", "answer": "A", "contexts": "[1] one\n\n[2] two"}
 
 

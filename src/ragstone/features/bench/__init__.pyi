@@ -3,4 +3,3 @@
 from .measured import benched_changes as benched_changes
 from .suite.cards import SuiteCard as SuiteCard
 from .suite.cards import known_cards as known_cards
-from .suite.words import FIT as FIT

@@ -67,19 +67,6 @@ def span_place(trace: object, span: object) -> SpanPlace:
     return SpanPlace(trace_id, span_id if _SPAN.fullmatch(span_id) else "")
 
 
-def explanation_of(row: Judgement) -> str | None:
-    """Return why: the judge's words, or the statements that it did not find supported."""
-    text = row.rationale or row.error
-    if not text and row.verdicts:
-        bad = [
-            f"{verdict.statement} ({verdict.reason})" if verdict.reason else verdict.statement
-            for verdict in row.verdicts
-            if not verdict.supported
-        ]
-        text = "Not supported: " + "; ".join(bad) if bad else "Every statement is supported."
-    return text or None
-
-
 def event_of(
     row: Judgement,
     *,
@@ -98,7 +85,7 @@ def event_of(
         "gen_ai.evaluation.score.value": row.score,
         "gen_ai.evaluation.score.label": None if row.label is None else _masked(row.label, own)[0],
     }
-    why = explanation_of(row)
+    why = row.explanation
     text, n_cut = (None, 0) if why is None else _masked(why, own)
     known |= {
         "gen_ai.evaluation.explanation": text,

@@ -16,7 +16,6 @@ from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, run_in_session
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging import Judge, JudgeContext, judge_answer
-from ragstone.kernel.judging.examples import example_answer
 from ragstone.kernel.judging.fields import Example, JudgeFields
 from ragstone.kernel.judging.group import rows_of_group
 from ragstone.kernel.judging.one_call import OneCallJudge
@@ -143,7 +142,7 @@ async def _examples(judge: Judge, context: JudgeContext, session: Session) -> li
     async def one(number: int) -> list[Judgement]:
         rest = [example for n, example in enumerate(judge.examples) if n != number]
         without = msgspec.structs.replace(judge, examples=rest)
-        return await judge_answer(without, example_answer(judge.examples[number]), context)
+        return await judge_answer(without, judge.examples[number].as_answer(), context)
 
     judged = await session.each("examples", one, range(len(judge.examples)))
     return [

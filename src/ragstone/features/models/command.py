@@ -177,11 +177,10 @@ def _gguf_cells(entry: "GgufEntry") -> list[str]:
 
 
 def _card_cells(card: "SuiteCard") -> list[str]:
-    from ragstone.features.bench import FIT
     from ragstone.kernel.document.numbers import with_ends
 
     kinds = (f"{measured.kind} {with_ends(measured.found)}" for measured in card.kinds if measured.found)
-    summary = f"{card.judge}: {FIT[card.better_than_baseline]}; {', '.join(kinds)}; {card.n_rows:,} rows"
+    summary = f"{card.judge}: {card.fitness}; {', '.join(kinds)}; {card.n_rows:,} rows"
     return [card.model, summary]
 
 

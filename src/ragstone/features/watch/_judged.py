@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from ragstone.features.export import explanation_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.classify import ClassifyJudge
@@ -61,7 +60,7 @@ def scored_of(row: Judgement, modes: Collection[str] = ()) -> StoredScore:
         status=row.status,
         score=score,
         label=row.label,
-        reason=why[:LONGEST_REASON] if (why := explanation_of(row)) else None,
+        reason=why[:LONGEST_REASON] if (why := row.explanation) else None,
     )
 
 

@@ -14,15 +14,15 @@ import msgspec
 
 from ragstone.features.watch._trace_index import decoded_line
 from ragstone.features.watch.traces import SpanRow, TraceTree
-from ragstone.kernel.document.room import MOST_A_PAGE, MOST_A_TEXT, MOST_TIMES, SHORT, shortened
+from ragstone.kernel.document.room import MOST_A_TEXT, MOST_TIMES, SHORT, PageRoom, shortened
 from ragstone.kernel.tables.interchange.openinference import SpanMessage, SpanParts, parts_in, steps_in
-from ragstone.kernel.tables.interchange.trace_steps import Kind, TraceStep
+from ragstone.kernel.tables.interchange.trace_steps import TraceStep
 from ragstone.kernel.tables.interchange.traces import evaluated_answers
 from ragstone.kernel.tables.interchange.values import decoded
 
 MOST_LEVELS = 20
 MOST_CARDS = 40  # documents, calls and messages that are shown of one place
-KIND_WORDS: Mapping[Kind, str] = {
+KIND_WORDS: Mapping[str, str] = {
     "trace": "step",
     "model": "model",
     "retriever": "search",
@@ -113,19 +113,18 @@ class _Room:
     """What texts may still take of a page, and which are on it."""
 
     def __init__(self) -> None:
-        self._left = MOST_A_PAGE
+        self.page = PageRoom()
         self._seen: set[str] = set()
-        self.is_cut = False
 
     def text(self, text: str, most: int = MOST_A_TEXT) -> ShownText:
         """Return as much of a text as there is room for; of a long one that was shown, its beginning."""
         again = len(text) > SHORT and text in self._seen
         self._seen.add(text)
-        room = min(most, max(self._left, SHORT), SHORT + MOST_TIMES * len(text))
-        short, is_cut = shortened(text if again else indented(text), SHORT if again else room)
-        self._left -= len(escape(short))
-        self.is_cut |= is_cut and not again
-        return ShownText(short, text[:1] in ("{", "["), is_cut and not again, again)
+        before, self.page.is_cut = self.page.is_cut, False
+        short = self.page.shown(text if again else indented(text), SHORT if again else most)
+        is_cut = self.page.is_cut and not again
+        self.page.is_cut = before or is_cut
+        return ShownText(short, text[:1] in ("{", "["), is_cut, again)
 
     def maybe(self, text: object, most: int = MOST_A_TEXT) -> ShownText | None:
         return self.text(str(text), most) if text not in (None, "") else None
@@ -151,7 +150,7 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
     conversation = [_message(message, room) for message in messages[-MOST_CARDS:]]
     spans = [_span(row, parts.get(row.id), room, is_above=row.id == last) for row in tree.rows]
     more = max(0, len(messages) - MOST_CARDS)
-    return ShownTrace(exchanges, conversation, more, spans, room.is_cut)
+    return ShownTrace(exchanges, conversation, more, spans, room.page.is_cut)
 
 
 def exchanges_in(lines: Iterable[bytes], trace_id: str) -> list[dict[str, Any]]:
@@ -218,7 +217,7 @@ def _document(document: Mapping[str, Any], room: _Room) -> ShownDocument:
 
 
 def _span(row: SpanRow, span_parts: SpanParts | None, room: _Room, *, is_above: bool) -> ShownSpan:
-    was_cut, room.is_cut = room.is_cut, False
+    was_cut, room.page.is_cut = room.page.is_cut, False
     name, _ = shortened(row.name or row.id, SHORT)
     error = room.text(row.error, MOST_A_TEXT // 10).text if row.error else ""
     messages = [*span_parts.given, *span_parts.made] if span_parts else []
@@ -238,8 +237,8 @@ def _span(row: SpanRow, span_parts: SpanParts | None, room: _Room, *, is_above: 
         for key, text in row.fields
         if text not in said or len(text) <= SHORT
     ]
-    is_cut = room.is_cut
-    room.is_cut |= was_cut
+    is_cut = room.page.is_cut
+    room.page.is_cut |= was_cut
     kind = KIND_WORDS[span_parts.kind] if span_parts else "step"
     return ShownSpan(row, name, kind, error, texts, shown_messages, cards, raw, is_cut, is_above)
 

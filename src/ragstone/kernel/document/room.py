@@ -57,9 +57,9 @@ class PageRoom:
         self.is_cut = False
         self._length = length
 
-    def shown(self, text: str) -> str:
-        """Return as much of a text as there is room for."""
-        most = min(MOST_A_TEXT, max(self.left, SHORT), SHORT + MOST_TIMES * len(text))
+    def shown(self, text: str, most: int = MOST_A_TEXT) -> str:
+        """Return as much of a text as there is room for, and no more than `most`."""
+        most = min(most, max(self.left, SHORT), SHORT + MOST_TIMES * len(text))
         short, is_cut = shortened(text, most, self._length)
         self.left -= self._length(short)
         self.is_cut |= is_cut

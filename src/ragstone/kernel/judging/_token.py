@@ -12,7 +12,6 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from ragstone.kernel.judging.examples import example_answer
 from ragstone.kernel.judging.fields import Example
 from ragstone.kernel.judging.finding import Finding, JudgeContext, unparsable
 from ragstone.kernel.judging.inputs import gather_inputs
@@ -219,7 +218,7 @@ def _reference(judge: TokenJudge, answer: Answer, inputs: Mapping[str, str]) -> 
 
 def _example_inputs(judge: TokenJudge, example: Example) -> dict[str, str]:
     """Return the texts of an example, as those of a row are shown; what it lacks is left out."""
-    row = example_answer(example)
+    row = example.as_answer()
     held = [name for name in judge.inputs if getattr(example, name) is not None]
     texts = gather_inputs(msgspec.structs.replace(judge, inputs=held), row)
     return {} if isinstance(texts, str) else texts | _reference(judge, row, texts)

@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.judging.classify import ClassifyJudge
-from ragstone.kernel.judging.examples import example_answer, of_criterion
+from ragstone.kernel.judging.examples import of_criterion
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.one_call import OneCallJudge
@@ -135,7 +135,7 @@ def _examples(judge: OneCallJudge, criterion: str = "") -> str:
     """Return the examples that the judge shows, each with its right outcome; empty if it shows none."""
     shown = []
     for example in judge.shown:
-        texts = gather_inputs(judge, example_answer(example))
+        texts = gather_inputs(judge, example.as_answer())
         if isinstance(texts, str):
             raise ValueError(f"judge {judge.name!r}: an example has no {texts}")
         outcome = of_criterion(example.expected, criterion) if criterion else example.expected

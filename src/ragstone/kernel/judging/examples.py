@@ -11,19 +11,6 @@ import msgspec
 from ragstone.kernel.judging.fields import Example, JudgeFields
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.llm import fence
-from ragstone.kernel.records import Answer, Context
-
-
-def example_answer(example: Example, code: str = "example") -> Answer:
-    """Return the example as a row that a judge judges; `code` is its question's id."""
-    contexts = None if example.contexts is None else [Context(text=text) for text in example.contexts]
-    return Answer(
-        question_id=code,
-        question=example.question,
-        reference=example.reference,
-        answer=example.answer or "",
-        contexts=contexts,
-    )
 
 
 def examples_text(judge: JudgeFields, reply_to: Callable[[Example, str], str]) -> str:
@@ -38,7 +25,7 @@ def examples_text(judge: JudgeFields, reply_to: Callable[[Example, str], str]) -
 
 
 def _shown(judge: JudgeFields, example: Example, code: str, reply_to: Callable[[Example, str], str]) -> str:
-    inputs = gather_inputs(judge, example_answer(example, code))
+    inputs = gather_inputs(judge, example.as_answer(code))
     if isinstance(inputs, str):
         raise ValueError(f"judge {judge.name!r}: {code} has no {inputs}")
     texts = [fence(name, text, code) for name, text in inputs.items()]

@@ -15,7 +15,7 @@ import msgspec
 
 from ragstone.kernel.config import Section, Temperature
 from ragstone.kernel.judging.finding import Finding, JudgeContext
-from ragstone.kernel.records import NO_MODEL, Answer
+from ragstone.kernel.records import NO_MODEL, Answer, Context
 
 PARTS = ("question", "reference", "answer", "contexts")
 Input = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -77,6 +77,17 @@ class Example(Section, frozen=True, kw_only=True):
     reference: str | list[str] | None = None
     answer: str | None = None
     contexts: list[str] | None = None
+
+    def as_answer(self, code: str = "example") -> Answer:
+        """Return the example as a row that a judge judges; `code` is its question's id."""
+        contexts = None if self.contexts is None else [Context(text=text) for text in self.contexts]
+        return Answer(
+            question_id=code,
+            question=self.question,
+            reference=self.reference,
+            answer=self.answer or "",
+            contexts=contexts,
+        )
 
 
 class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):

@@ -82,6 +82,11 @@ class SuiteCard(msgspec.Struct, frozen=True, kw_only=True):
     probabilities: dict[str, Estimate] = {}
 
     @property
+    def fitness(self) -> str:
+        """Whether it is better than the baseline, in words."""
+        return {True: "fit", False: "unfit", None: "cannot tell"}[self.better_than_baseline]
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """What a newer card replaces."""
         return self.judge, self.metric, self.identity

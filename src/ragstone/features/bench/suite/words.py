@@ -30,7 +30,6 @@ from ragstone.kernel.runs.wording import statuses
 from ragstone.kernel.tables.shown import Displayed
 
 SUITE = "suite.json"
-FIT = {True: "fit", False: "unfit", None: "cannot tell"}
 TONES: dict[bool | None, Tone] = {True: "good", False: "bad", None: "muted"}
 BY: dict[Labeller, str] = {
     "people": "Agreement with labels by people",
@@ -80,7 +79,7 @@ def suite_document(summary: SuiteSummary) -> ReportDocument:
         [
             *(
                 Paragraph(
-                    f"{name_of(card)}: {FIT[card.better_than_baseline]}. {card.verdict}",
+                    f"{name_of(card)}: {card.fitness}. {card.verdict}",
                     tone="strong",
                     part="answer",
                 )
@@ -117,7 +116,7 @@ def _metric(metric: str, summary: SuiteSummary) -> list[Block]:
     verdicts: list[Made[SuiteCard]] = [
         named(
             "Verdict",
-            lambda card: Cell(FIT[card.better_than_baseline], tone=TONES[card.better_than_baseline]),
+            lambda card: Cell(card.fitness, tone=TONES[card.better_than_baseline]),
         )
     ]
     blocks: list[Block] = [Heading(metric, anchor=metric)]
