@@ -21,7 +21,7 @@ from ragstone.kernel.llm.limits import (
     Slots,
     backoff_s,
     retry_after_s_of,
-    told_wait,
+    wait_text,
 )
 from ragstone.kernel.llm.prompt import AppFailed, Unreachable
 
@@ -294,7 +294,7 @@ class TestRetryAfter:
         waits_s = retry_after_s_of({"Retry-After": odd})
         assert waits_s is not None
         assert waits_s <= 365 * 86_400
-        assert told_wait(waits_s) == "a year or more"
+        assert wait_text(waits_s) == "a year or more"
 
     @pytest.mark.parametrize(
         "odd",
@@ -315,7 +315,7 @@ class TestRetryAfter:
 
     def test_a_wait_is_told_in_units_that_people_use(self):
         seconds = (121, 179.6, 3000, 10_800, 86_400, 3 * 86_400)
-        assert [told_wait(one) for one in seconds] == ["121 s", "180 s", "50 min", "3 h", "24 h", "3 days"]
+        assert [wait_text(one) for one in seconds] == ["121 s", "180 s", "50 min", "3 h", "24 h", "3 days"]
 
     @pytest.mark.parametrize(
         ("body", "seconds"),

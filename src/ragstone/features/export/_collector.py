@@ -12,7 +12,7 @@ import ssl
 import time
 import urllib.request
 import zlib
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,8 +23,8 @@ import msgspec
 from ragstone.features.export.otlp import Encode, EvaluationEvent, in_json, in_protobuf
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.llm.json_service import address_of
-from ragstone.kernel.llm.keys import hide, passwords_in, without_password
-from ragstone.kernel.llm.limits import backoff_s, retry_after_s_of, told_wait
+from ragstone.kernel.llm.keys import hide, without_password
+from ragstone.kernel.llm.limits import backoff_s, retry_after_s_of, wait_text
 from ragstone.kernel.version import __version__
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def endpoint_of(url: str | None, variables: Mapping[str, str] = os.environ) -> C
         client_certificate=_setting(variables, "CLIENT_CERTIFICATE"),
         client_key=_setting(variables, "CLIENT_KEY"),
     )
-    if passwords_in(endpoint.url) and "authorization" in map(str.lower, endpoint.headers):
+    if urlsplit(endpoint.url).password and "authorization" in map(str.lower, endpoint.headers):
         raise ConfigError(
             f"{endpoint.name}: the address has a user, and OTEL_EXPORTER_OTLP_HEADERS has an authorization: "
             "keep one of them."
@@ -252,7 +252,7 @@ class CollectorClient:
             wait_s = retry_after_s_of(headers) or 0.0
             if wait_s > LONGEST_WAIT_S:
                 raise DataError(
-                    f"{self._endpoint.name}: {why}. It asks for a pause of {told_wait(wait_s)}: send again "
+                    f"{self._endpoint.name}: {why}. It asks for a pause of {wait_text(wait_s)}: send again "
                     "after that."
                 )
             if attempt + 1 < TRIES:
@@ -301,8 +301,7 @@ class CollectorClient:
     def _shown(self, text: str) -> str:
         """Return what a collector says, on one line and without keys."""
         keys = [value for value in self._endpoint.headers.values() if len(value) >= SHORTEST_KEY]
-        secrets: Iterable[str] = [*keys, *passwords_in(self._endpoint.url)]
-        return hide(" ".join(without_password(text).split()), secrets)[:SHOWN].rstrip(".")
+        return hide(" ".join(without_password(text).split()), keys, self._endpoint.url)[:SHOWN].rstrip(".")
 
 
 def _partial(reply: bytes) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ModelError, optional_package
 from ragstone.kernel.llm._reasoning import with_reasoning
 from ragstone.kernel.llm.keys import hide
-from ragstone.kernel.llm.limits import retry_after_s_of, told_wait
+from ragstone.kernel.llm.limits import retry_after_s_of, wait_text
 from ragstone.kernel.llm.prompt import (
     CONTENT_FILTER,
     CallFailed,
@@ -212,5 +212,5 @@ def _rate_limited(mistake: Exception, message: str) -> CallFailed:
     if retry_after_s is None:
         return CallFailed("rate_limited", message, retryable=True)
     if retry_after_s > PATIENCE_S:
-        return CallFailed("rate_limited", f"{message} (wait {told_wait(retry_after_s)})")
+        return CallFailed("rate_limited", f"{message} (wait {wait_text(retry_after_s)})")
     return CallFailed("rate_limited", message, retryable=True, retry_after_s=retry_after_s)

@@ -16,7 +16,7 @@ import msgspec
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm.keys import find_key, hide, passwords_in, without_password
-from ragstone.kernel.llm.limits import retry_after_s_of, told_wait
+from ragstone.kernel.llm.limits import retry_after_s_of, wait_text
 from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Unreachable
 from ragstone.kernel.llm.providers import Provider
 
@@ -286,7 +286,7 @@ def raise_for(site: Site, status: int, headers: Mapping[str, str], content: byte
         )
     retry_after_s = retry_after_s_of(headers, raw)
     patient = retry_after_s is None or retry_after_s <= PATIENCE_S
-    wait = "" if retry_after_s is None or patient else f" (wait {told_wait(retry_after_s)})"
+    wait = "" if retry_after_s is None or patient else f" (wait {wait_text(retry_after_s)})"
     raise CallFailed(
         "rate_limited" if status in (429, 498) else "error",
         f"{site.name}: HTTP {status}: {message}{wait}",

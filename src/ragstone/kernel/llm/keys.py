@@ -75,11 +75,11 @@ def passwords_in(address: str) -> list[str]:
     return [sent, password, unquote(password)] if password else []
 
 
-def hide(text: str, secrets: Iterable[str]) -> str:
+def hide(text: str, secrets: Iterable[str], address: str = "") -> str:
     """Return words without secrets: as they are, percent-encoded, escaped, in hex, in base64 alone or behind
-    other bytes; and without what begins with their first 12 characters.
+    other bytes; and without what begins with their first 12 characters. address: whose password is one too.
     """
-    for secret in filter(None, secrets):
+    for secret in filter(None, [*secrets, *passwords_in(address)]):
         text = _forms(secret).sub("[the key]", text)
     return text
 

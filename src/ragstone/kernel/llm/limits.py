@@ -313,7 +313,7 @@ def _moment(date: str) -> float | None:
         return None
 
 
-def told_wait(seconds: float) -> str:
+def wait_text(seconds: float) -> str:
     """Return a wait in words: `90 s`, `2 h`, `a year or more`."""
     if seconds >= LONGEST_S:
         return "a year or more"
