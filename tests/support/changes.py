@@ -259,8 +259,8 @@ UNTRIED: dict[str, str] = {
     "features.import_._trec:_document": PART,
     "features.judge.judging:run_folder_of": NAME,
     "features.new._own_data:_set": SETTING,
-    "features.translate._checks:_with_edges": COMPARED,
-    "features.translate._checks:missing_numbers": COMPARED,
+    "features.translate._pieces:_with_edges": COMPARED,
+    "features.translate._pieces:missing_numbers": COMPARED,
     "kernel.judging.citation_marks:cited_statements": (
         "statements of an answer without their marks, for its judges: tests/judging/test_citation_marks.py"
     ),

@@ -30,7 +30,7 @@ from ragstone.features.import_ import _trec as trec
 from ragstone.features.import_._faq import _LABEL, LABELS, entries_of
 from ragstone.features.import_._recognise import EXPORTS, recognise
 from ragstone.features.import_._rows import ImportOptions, Source
-from ragstone.features.translate import _checks as translated
+from ragstone.features.translate import _pieces as pieces
 from ragstone.kernel.config import parse_toml
 from ragstone.kernel.corpus.chunking import chunk_documents
 from ragstone.kernel.corpus.duplicates import find_duplicates
@@ -70,6 +70,7 @@ from ragstone.kernel.privacy.reversible import ReversibleMask
 from ragstone.kernel.records import Answer, Context, Document, Step
 from ragstone.kernel.retrieval._remote import _spaced, locate
 from ragstone.kernel.tables.logs.exchange import as_quality
+from ragstone.kernel.translation import checks as translated
 from ragstone_assistant import guards as words
 from ragstone_assistant.answering import _checking as checking
 from ragstone_assistant.answering import sentences as marks
@@ -216,8 +217,8 @@ ROUTINES: dict[str, Callable[[str], object]] = {
     "dataset.mentions": checks.mention_of_context,
     "dataset.passages": plan.has_substance,
     "flows.build.cut": lambda text: plan.cut_passages([document(text)], 2000),
-    "flows.translate.cut": lambda text: translated.cut(document(text).text, 1000),
-    "flows.translate.kept": translated.kept_parts,
+    "flows.translate.cut": lambda text: pieces.cut(document(text).text, 1000),
+    "flows.translate.kept": pieces.kept_parts,
     "flows.translate.checks": lambda text: translated.find_fault(text, text, "de"),
     "dataset.wording": repeats.content_of,
     "dataset.repeats.exact": repeats.exact_form,

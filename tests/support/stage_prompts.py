@@ -14,7 +14,6 @@ from ragstone.features.build._writing import write_prompt
 from ragstone.features.build.fictional import names_prompt
 from ragstone.features.simulate._persona import Persona
 from ragstone.features.simulate._speaking import user_prompt
-from ragstone.features.translate._translators import load_prompt, translation_prompt
 from ragstone.kernel.config import Settings
 from ragstone.kernel.corpus.model_tags import tags_prompt
 from ragstone.kernel.corpus.tags import Tag
@@ -22,6 +21,7 @@ from ragstone.kernel.dataset.candidate import Candidate, SourcePassage
 from ragstone.kernel.llm import Prompt
 from ragstone.kernel.records import Question, Turn
 from ragstone.kernel.retrieval.rerank import _load_prompt, render
+from ragstone.kernel.translation.translators import load_prompt, translation_prompt
 from ragstone_assistant.conversation import Asked
 from ragstone_assistant.planning.actions import menu_of
 from ragstone_assistant.planning.model import action_prompt

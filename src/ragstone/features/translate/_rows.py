@@ -5,14 +5,15 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from ragstone.features.translate._checks import cut, find_fault, find_missing, missing_numbers
-from ragstone.features.translate._services import Translate
+from ragstone.features.translate._pieces import cut, find_missing, missing_numbers
 from ragstone.kernel.dataset.candidate import Loss
 from ragstone.kernel.dataset.evidence import find_evidence
 from ragstone.kernel.dataset.placing import SOURCES, remember_sources
 from ragstone.kernel.judging.lexical import chrf
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.records import Document, Evidence, Metadata, Question, Status, references
+from ragstone.kernel.translation.checks import find_fault
+from ragstone.kernel.translation.services import Translate
 
 RowT = TypeVar("RowT", Document, Question)
 

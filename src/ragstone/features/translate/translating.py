@@ -17,8 +17,6 @@ from ragstone.features.translate._rows import (
     translate_question,
     with_loss,
 )
-from ragstone.features.translate._services import Translate
-from ragstone.features.translate._translators import names_of, open_translator
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.languages import NAMES
 from ragstone.kernel.engine.progress import Progress, silent
@@ -30,6 +28,8 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Document, Question, Status
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.tables import read_rows
+from ragstone.kernel.translation.services import Translate
+from ragstone.kernel.translation.translators import check_translator, open_asking, translator_by
 
 SHOWN = 3
 
@@ -242,8 +242,8 @@ async def translate_rows(wanted: Translating, session: Session) -> Translation:
             "other than --from names."
         )
     by, back = names_of(session.settings)
-    forth = await open_translator(by, session)
-    stage = _Stage(session, by, forth, None if back is None else await open_translator(back, session))
+    forth = await _opened(by, session)
+    stage = _Stage(session, by, forth, None if back is None else await _opened(back, session))
     made_documents = await stage.run("translate documents", translate_document, documents)
     pairs_of: dict[str, dict[str, Pair]] = {}  # language -> id, of documents that are not lost
     for job, translated in zip(documents.jobs, made_documents, strict=True):
@@ -272,6 +272,29 @@ async def translate_rows(wanted: Translating, session: Session) -> Translation:
         documents=_translated(documents, made_documents, wanted.originals) if wanted.documents else None,
         summary=summary,
     )
+
+
+NONE, SAME = "none", "same"
+
+
+def names_of(settings: Settings) -> tuple[str, str | None]:
+    """Return who translates, and who translates back; None where nobody does. Raises ConfigError."""
+    declared = settings.translate
+    if declared.by is None:
+        raise ConfigError(
+            "name the translator: --by with a model (e.g. openai/gpt-4o-mini) or http, or by in "
+            "the table [translate] of ragstone.toml."
+        )
+    back = {SAME: declared.by, NONE: None}.get(declared.back, declared.back)
+    for name in (declared.by, back):
+        if name is not None:
+            check_translator(name)
+    return declared.by, back
+
+
+async def _opened(name: str, session: Session) -> Translate:
+    ask = await open_asking(name, session.settings, session.models)
+    return translator_by(name, ask, session.settings, session.secret())
 
 
 class _Stage(msgspec.Struct, frozen=True):

@@ -3,16 +3,10 @@
 import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from ragstone.features.translate._services import (
-    HTTP,
-    Translate,
-    by_service,
-    open_http,
-)
 from ragstone.kernel.config import (
     HttpTranslator,
     ModelSettings,
@@ -23,9 +17,17 @@ from ragstone.kernel.config import (
     shipped,
 )
 from ragstone.kernel.dataset.languages import language_name
-from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm import MATERIAL, Ask, Prompt, fenced_prompt, row_nonce
+from ragstone.kernel.translation.services import (
+    HTTP,
+    Translate,
+    by_service,
+    open_http,
+)
+
+if TYPE_CHECKING:
+    from ragstone.kernel.llm.models import Models
 
 MOST_TEXTS = 6  # in one call
 ROOM = 3  # a translation may be so many times as long, and has so many tokens a character at most
@@ -45,7 +47,7 @@ class TranslationPrompt(Section, frozen=True, kw_only=True):
 def load_prompt(path: Path | None = None) -> TranslationPrompt:
     """Return the prompt that ships, or that of a file of one's own. Raises ConfigError with line and fix."""
     if path is None:
-        text = shipped("ragstone.features.translate", "translate.toml").read_text("utf-8")
+        text = shipped("ragstone.kernel.translation", "translate.toml").read_text("utf-8")
         return convert_section(
             parse_toml(text, Path("translate.toml")), TranslationPrompt, Path("translate.toml"), text
         )
@@ -139,43 +141,39 @@ def _reply_of(n_texts: int, longest: int) -> type[msgspec.Struct]:
     )
 
 
-NONE, SAME = "none", "same"
-
-
-def names_of(settings: Settings) -> tuple[str, str | None]:
-    """Return who translates, and who translates back; None where nobody does. Raises ConfigError."""
-    declared = settings.translate
-    if declared.by is None:
+async def open_asking(name: str, settings: Settings, models: "Models") -> Ask:
+    """Return what asks the translator of this name. Raises ConfigError; ModelError where there is none."""
+    if name != HTTP:
+        check_translator(name)
+        return await models.ask(name)
+    service = _declared(settings)
+    if settings.privacy.mask:
         raise ConfigError(
-            "name the translator: --by with a model (e.g. openai/gpt-4o-mini) or http, or by in "
-            "the table [translate] of ragstone.toml."
+            "[privacy] mask: texts for [translate.http] cannot be masked. Translate by a model, or "
+            "delete mask."
         )
-    back = {SAME: declared.by, NONE: None}.get(declared.back, declared.back)
-    for name in (declared.by, back):
-        if name is not None and name != HTTP and "/" not in name:
-            raise ConfigError(
-                f"unknown translator {name!r}: give a model as transport/model, e.g. openai/gpt-4o-mini, or "
-                "http; and to translate back also same or none."
-            )
-    return declared.by, back
+    limits = ModelSettings(
+        max_concurrency=service.max_concurrency, requests_per_minute=service.requests_per_minute
+    )
+    return await models.ask_service(name, open_http(service), limits)
 
 
-async def open_translator(name: str, session: Session) -> Translate:
-    """Return the translator of this name. Raises ConfigError and ModelError where it cannot be had."""
-    declared = session.settings.translate
+def translator_by(name: str, ask: Ask, settings: Settings, secret: bytes) -> Translate:
+    """Return the translator of this name, see open_asking. Raises ConfigError for a wrong prompt file."""
     if name == HTTP:
-        service = _declared(session.settings)
-        if session.settings.privacy.mask:
-            raise ConfigError(
-                "[privacy] mask: texts for [translate.http] cannot be masked. Translate by a model, or "
-                "delete mask."
-            )
-        limits = ModelSettings(
-            max_concurrency=service.max_concurrency, requests_per_minute=service.requests_per_minute
+        return by_service(ask)
+    declared = settings.translate
+    wording = load_prompt(settings.path(declared.prompt) if declared.prompt else None)
+    return by_model(ask, secret, wording, declared.passage)
+
+
+def check_translator(name: str) -> None:
+    """Raise ConfigError for a name that is neither `http` nor that of a model."""
+    if name != HTTP and "/" not in name:
+        raise ConfigError(
+            f"unknown translator {name!r}: give a model as transport/model, e.g. openai/gpt-4o-mini, or "
+            "http; and to translate back also same or none."
         )
-        return by_service(await session.models.ask_service(name, open_http(service), limits))
-    wording = load_prompt(session.settings.path(declared.prompt) if declared.prompt else None)
-    return by_model(await session.models.ask(name), session.secret(), wording, declared.passage)
 
 
 def _declared(settings: Settings) -> HttpTranslator:

@@ -3,9 +3,9 @@ import re
 import pytest
 from tests.support.golden import check_golden
 
-from ragstone.features.translate._translators import MOST_TEXTS, by_model, load_prompt, translation_prompt
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm.stub_reply import stub_reply
+from ragstone.kernel.translation.translators import MOST_TEXTS, by_model, load_prompt, translation_prompt
 
 SECRET = b"0" * 32
 

@@ -4,11 +4,11 @@ import msgspec
 import pytest
 from tests.support.fake_retriever import Answered, serving
 
-from ragstone.features.translate._services import call, open_http
 from ragstone.kernel.config import HttpTranslator
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.llm.prompt import Unreachable
+from ragstone.kernel.translation.services import call, open_http
 
 
 @pytest.fixture
