@@ -11,9 +11,10 @@ import msgspec
 import pytest
 from tests.support import open_meteo
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_retriever import serving
 from tests.support.scripts import Body, fail, nonce_in, prompt_of, schema_in
 
-from ragstone.kernel.config import McpServer, Settings
+from ragstone.kernel.config import HttpTranslator, McpServer, Settings
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.records import Turn
@@ -262,3 +263,47 @@ async def test_the_texts_of_a_domain_are_its_own(fake_openai: FakeOpenAI, tmp_pa
         anything = await bare.respond(asked("Write me a poem about football"), silent)
     assert "agricultura" in hello.text
     assert (football.kind, anything.kind) == ("declined", "refusal")
+
+
+async def test_quotes_are_translated_by_the_service_that_the_settings_name(fake_openai, tmp_path, says):
+    with serving() as server:
+        server.script = lambda _asked: {"translatedText": "Plante el maíz a 25 cm de distancia."}
+        settings = settings_of(
+            fake_openai, tmp_path, answers="extractive", planner="words", translator="http"
+        )
+        service = msgspec.structs.replace(settings.translate, http=HttpTranslator(url=server.url))
+        settings = msgspec.structs.replace(settings, translate=service)
+        async with opened(settings) as assistant:
+            said = await assistant.answer("25 cm maize apart maíz", {}, "es", silent)
+        assert said.text.endswith(f"{phrase('translation', 'es')}\nPlante el maíz a 25 cm de distancia [1].")
+        assert [call.body["q"] for call in server.asked] == ["Plant maize 25 cm apart."]
+    unknown = settings_of(fake_openai, tmp_path, translator="deepl")
+    with pytest.raises(ConfigError) as error:
+        async with opened(unknown):
+            pass
+    says(error.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "is_set"),
+    [
+        ({}, True),  # the model plans and writes, so it translates
+        ({"translator": "none"}, False),
+        ({"planner": "words", "answers": "extractive"}, False),  # no model is asked for anything
+        ({"planner": "words", "answers": "extractive", "translator": "openai/fake"}, True),
+    ],
+)
+async def test_the_model_translates_quotes_where_it_is_asked_for_anything(
+    fake_openai, tmp_path, section, is_set
+):
+    fake_openai.script = lambda body: (
+        msgspec.json.encode(
+            {"nonce": nonce_in(body), "text_1": "Plante el maíz a 25 cm de distancia."}
+        ).decode()
+        if "text_1" in str(schema_in(body))
+        else "NO SUCH WORDS"
+    )
+    async with opened(settings_of(fake_openai, tmp_path, **section)) as assistant:
+        said = await assistant.answer("25 cm maize apart maíz", {}, "es", silent)
+    assert said.text.startswith(phrase("other_language", "es", language="English"))
+    assert (phrase("translation", "es") in said.text) is is_set

@@ -17,7 +17,7 @@ from ragstone.kernel.config.loading import SectionT
 from ragstone.kernel.config.section import Positive, Section
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging.lexical import no_refusal
-from ragstone_assistant.guards import any_of, said
+from ragstone_assistant.guards import any_of, near, said
 from ragstone_assistant.languages import LANGUAGES, SPOKEN, language, phrase
 
 PLACE = "place"
@@ -97,14 +97,29 @@ class AudienceFile(Section, frozen=True, kw_only=True):
     texts: dict[str, AudienceTexts] = {}
 
 
+class AdviceWords(Section, frozen=True, kw_only=True):
+    """Words of questions of which a wrong answer does harm. amounts, of: a question has one of each, four
+    words between them at most ("how much", "urea"); treatments: one is enough."""
+
+    amounts: list[str] = []
+    of: list[str] = []
+    treatments: list[str] = []
+
+
 class SensitiveFile(Section, frozen=True, kw_only=True):
     """`sensitive.toml`. caution, refusal: language -> what is said. classes: language -> words for all of
-    them; names: name -> how it is written. `*`: any ending."""
+    them; names: name -> how it is written. `*`: any ending.
+
+    covered: tags; where a question names a value of one that no document has, a question of `advice`
+    (language -> words), or one that mentions a sensitive term, is refused.
+    """
 
     caution: dict[str, str]
     refusal: dict[str, str]
     classes: dict[str, list[str]] = {}
     names: dict[str, list[str]] = {}
+    covered: list[str] = []
+    advice: dict[str, AdviceWords] = {}
 
 
 class SensitiveTerms:
@@ -121,12 +136,25 @@ class SensitiveTerms:
         classes = [word for forms in (file.classes if file else {}).values() for word in forms]
         self._any_name = any_of(written) if written else None
         self._any = any_of([*classes, *written]) if classes or written else None
+        advice = file.advice.values() if file else ()
+        self._advice = [near(words.amounts, words.of) for words in advice if words.amounts and words.of]
+        self._advice += [any_of(words.treatments) for words in advice if words.treatments]
         # a sentence is asked about several times while it is checked
         self.mentioned = lru_cache(maxsize=1024)(self._mentioned)
 
     def _mentioned(self, text: str) -> bool:
         """Say whether a text mentions any of them; `mentioned` remembers it."""
         return self._any is not None and self._any.search(said(text)) is not None
+
+    @property
+    def covered(self) -> tuple[str, ...]:
+        """The tags of which a document must have the value that is asked for."""
+        return tuple(self._file.covered) if self._file else ()
+
+    def asks_advice(self, question: str) -> bool:
+        """Say whether a wrong answer to a question would do harm: it is about a dose or a treatment."""
+        plain = said(question)
+        return self.mentioned(question) or any(pattern.search(plain) for pattern in self._advice)
 
     def named_in(self, text: str) -> frozenset[str]:
         """Return those that a text names, by their names in the file, in whatever language."""

@@ -20,11 +20,15 @@ from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Turn
 from ragstone.kernel.systems.declining import UNRELATED
+from ragstone.kernel.translation.services import HTTP
+from ragstone.kernel.translation.translators import open_asking, translator_by
 from ragstone_assistant._domain import Domain, load_domain
 from ragstone_assistant._scope import scope_guard, subjects
 from ragstone_assistant.answering.answering import Answering
+from ragstone_assistant.answering.coverage import Coverage
 from ragstone_assistant.answering.documents import Search, documents_tool, restricted, restrictions
 from ragstone_assistant.answering.prompting import for_audience, load_answering_prompt
+from ragstone_assistant.answering.translating import QuoteTranslator
 from ragstone_assistant.building import opened_knowledge
 from ragstone_assistant.conversation import AnswerFrom, Asked, Emit, Respond, Said, TextPiece
 from ragstone_assistant.guards import without_instructions
@@ -93,8 +97,10 @@ async def open_assistant(
             opened = await stack.enter_async_context(open_session(settings, serving=True))
         knowledge = await stack.enter_async_context(opened_knowledge(settings, opened))
         model = await _open_model(section, opened)
-        answering = _answering(section, opened, model, domain)
-        search = knowledge.search
+        answering = _answering(
+            section, opened, model, domain, await _open_translator(settings, opened, tags, domain)
+        )
+        search, coverage = knowledge.search, Coverage(tags, knowledge.filters, domain.sensitive)
         documents = documents_tool(
             search,
             answering,
@@ -102,6 +108,7 @@ async def open_assistant(
             tags=tags,
             examples=domain.searches(),
             loosen=section.loosen,
+            coverage=coverage,
         )
         tools = [documents, *await _open_tools(settings, opened, stack)]
         topics = knowledge.filters().get("topic", [])
@@ -127,7 +134,7 @@ async def open_assistant(
 
         yield Assistant(
             respond=respond,
-            answer=_answer_from(search, answering, section, tags),
+            answer=_answer_from(search, answering, section, coverage),
             health=health,
             knowledge=knowledge,
             log=log,
@@ -178,7 +185,11 @@ async def _open_model(section: AssistantSection, session: Session) -> "_WatchedM
 
 
 def _answering(
-    section: AssistantSection, session: Session, model: "_WatchedModel | None", domain: Domain
+    section: AssistantSection,
+    session: Session,
+    model: "_WatchedModel | None",
+    domain: Domain,
+    translator: QuoteTranslator | None,
 ) -> Answering:
     """Return what answers are made with: the model, or quotes alone."""
     return Answering(
@@ -192,6 +203,38 @@ def _answering(
         model=model.name if model else "",
         sensitive=domain.sensitive,
         refusals={lang: to.refusal for lang, to in domain.audience.texts.items() if to.refusal},
+        translator=translator,
+    )
+
+
+NOBODY = "none"
+
+
+async def _open_translator(
+    settings: Settings, session: Session, tags: Sequence[Tag], domain: Domain
+) -> QuoteTranslator | None:
+    """Return who translates quotes: as the section says, else the model that plans or writes.
+
+    Raises ConfigError and ModelError as open_asking does.
+    """
+    section = settings.assistant
+    asked = section.model if section.model != EMBEDDED and (_plans(section) or _writes(section)) else None
+    name = section.translator or asked
+    if name is None or name == NOBODY:
+        return None
+    if name != HTTP and "/" not in name:
+        raise ConfigError(
+            f"[assistant] translator = {name!r}: this is not a translator. Give a model as transport/model, "
+            "e.g. openai/gpt-4o-mini, or http, or none."
+        )
+    ask = await open_asking(name, settings, session.models)
+    return QuoteTranslator(
+        ask=ask,
+        by=lambda ask: translator_by(name, ask, settings, session.secret()),
+        name=session.models.opened()[name][0],
+        tags=tags,
+        sensitive=domain.sensitive,
+        is_model=name == section.model,
     )
 
 
@@ -248,7 +291,7 @@ def _agent(
 
 
 def _answer_from(
-    search: Search, answering: Answering, section: AssistantSection, tags: Sequence[Tag]
+    search: Search, answering: Answering, section: AssistantSection, coverage: Coverage
 ) -> AnswerFrom:
     """Return what answers a question from the documents alone."""
 
@@ -256,9 +299,11 @@ def _answer_from(
         spoken = language_of(question, lang)
         deadline = asyncio.get_running_loop().time() + section.time_limit_s
         asked = Asked(turns=(Turn("user", question),), filters={**section.filters, **filters})
+        if lacking := coverage.lacking((question,), asked.filters):
+            return coverage.refusal(lacking, (question,), spoken, emit)
         try:
             found = await restricted(
-                search, question, section.k, restrictions({}, asked, tags, section.loosen)
+                search, question, section.k, restrictions({}, asked, coverage.tags, section.loosen)
             )
         except KnowledgeDown as down:
             text = phrase("documents_unavailable", spoken)

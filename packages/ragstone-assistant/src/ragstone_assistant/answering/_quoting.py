@@ -15,6 +15,7 @@ from ragstone.kernel.systems.declining import UNRELATED, is_answer, is_weighed
 from ragstone.kernel.systems.extracting import FIRST, AnswerSentence, best_sentences
 from ragstone_assistant.answering.sentences import with_marks
 from ragstone_assistant.answering.support import content_words, share_held
+from ragstone_assistant.answering.translating import ForeignQuote
 from ragstone_assistant.conversation import Citation, Passage
 from ragstone_assistant.guards import speaks_to_model, without_contacts
 from ragstone_assistant.languages import SPOKEN, language, language_of, phrase
@@ -30,11 +31,17 @@ FEWEST = 4  # words: a shorter sentence of another language is a title or a date
 MOST_HEADING = 8  # words
 FENCES = ("```", "~~~")
 
-Quoted = tuple[str, tuple[Citation, ...]]
-"""The text with its marks, and the passages that they are of; an empty text where none answers."""
+
+class Quotes(msgspec.Struct, frozen=True):
+    """What is quoted. text: with its marks, empty where no passage answers; citations: the passages that they
+    are of. foreign: the quotes that are in another language than the question."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    foreign: tuple[ForeignQuote, ...] = ()
 
 
-async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> Quoted:
+async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> Quotes:
     """Return the sentences that answer a question best, each with its mark.
 
     passages: best first, their text cleaned of what speaks to a model. Those in the user's language are
@@ -55,6 +62,7 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     )
     cited: list[Passage] = []
     texts: list[str] = []
+    foreign: list[ForeignQuote] = []
     headings: frozenset[str] = frozenset()
     for sentence, passage in sentences:
         prose, block = _without_code(sentence)
@@ -64,16 +72,19 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
         headings, text = _without_heading(text, headings)
         if any(map(str.isalnum, text)) and not speaks_to_model(text + code):
             cited += [passage] if passage not in cited else []
+            number = cited.index(passage) + 1
             # The mark is before the code, which people copy.
-            texts.append(with_marks(text, [cited.index(passage) + 1]) + code)
+            texts.append(with_marks(text, [number]) + code)
+            if (code_of := _language(passage, lang)) != lang:
+                foreign.append(ForeignQuote(text, code_of, number, passage.source))
     several_lines = any("\n" in text for text in texts)
     citations = tuple(Citation(number=n, passage=passage) for n, passage in enumerate(cited, 1))
     text = ("\n\n" if several_lines else " ").join(texts)
-    foreign = dict.fromkeys(code for passage in cited if (code := _language(passage, lang)) != lang)
     if text and foreign:
-        names = ", ".join(language(code).name if code in SPOKEN else code for code in foreign)
+        spoken_in = dict.fromkeys(quote.lang for quote in foreign)
+        names = ", ".join(language(code).name if code in SPOKEN else code for code in spoken_in)
         text = phrase("other_language", lang, language=names) + "\n" + text
-    return text, citations
+    return Quotes(text, citations, tuple(foreign))
 
 
 def _language(passage: Passage, lang: str) -> str:

@@ -18,6 +18,7 @@ from ragstone_assistant.answering._quoting import quoted
 from ragstone_assistant.answering.prompting import refusal_words, render
 from ragstone_assistant.answering.sentences import Sentence, Sentences
 from ragstone_assistant.answering.support import Support
+from ragstone_assistant.answering.translating import ForeignQuote, QuoteTranslator, translate_quotes
 from ragstone_assistant.conversation import Emit, Passage, Said, TextPiece, silent
 from ragstone_assistant.guards import without_instructions
 from ragstone_assistant.languages import phrase
@@ -31,6 +32,8 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
     stream: of the model; None for answers that quote the passages. embed: compares sentences and passages of
     two languages; it is called in a thread. context_tokens: of the model, prompt and reply together. model:
     its name, for `Said.model`. refusals: language -> what a refusal begins with, for the audience.
+    translator: of quotes in another language than the question; without one, the line before them says which
+    language it is.
     """
 
     stream: Stream | None
@@ -41,6 +44,12 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     sensitive: SensitiveTerms = msgspec.field(default_factory=SensitiveTerms)
     refusals: dict[str, str] = {}
+    translator: QuoteTranslator | None = None
+
+    def without_model(self) -> "Answering":
+        """Return the means of quotes, where the model has failed; it does not translate them either."""
+        failed = self.translator is not None and self.translator.is_model
+        return msgspec.structs.replace(self, stream=None, translator=None if failed else self.translator)
 
 
 async def answer_from(
@@ -59,8 +68,9 @@ async def answer_from(
     With nothing left, or without a model, the sentences of the passages that answer are quoted; where none
     does, or the model says that there is no answer, it is a refusal that names the nearest passages. Where
     the model cannot be asked, a note beneath the quotes says so, see `instead`; where no passage answers, it
-    is `unavailable`, with `error`. Where the model breaks off, the answer says so, with `error`. deadline: by
-    the time of the event loop; then it ends with what is there. The texts that are
+    is `unavailable`, with `error`. Beneath quotes in another language is their translation, where there is a
+    translator and nothing that can be checked differs. Where the model breaks off, the answer says so, with
+    `error`. deadline: by the time of the event loop; then it ends with what is there. The texts that are
     emitted are, put together, `Said.text`. Raises nothing but CancelledError.
     """
     cleaned = [
@@ -68,9 +78,9 @@ async def answer_from(
     ]
     outcome = Said(text="", kind="answer", lang=lang, passages=tuple(passages))
     voice, sensitive = _Voice(emit), answering.sensitive
-    quote = partial(_quote, question, cleaned, answering, voice)
+    quote = partial(_quote, question, cleaned, voice, deadline)
     if answering.stream is None:
-        return await quote(outcome) or _refusal(outcome, question, voice, answering)
+        return await quote(answering, outcome) or _refusal(outcome, question, voice, answering)
     rendered = render(
         answering.prompt,
         question,
@@ -91,7 +101,12 @@ async def answer_from(
     outcome = msgspec.structs.replace(outcome, citations=checker.citations, **_spent(reply, failure))
     declined = isinstance(failure, CallFailed) and failure.status == "refused"
     is_told = declined or checker.refused or checker.about_sensitive
-    if not voice.text and not is_told and (better := await quote(outcome)):
+    using = answering
+    if isinstance(failure, TimeoutError):  # no time is left to translate in
+        using = msgspec.structs.replace(answering, translator=None)
+    elif failure is not None:
+        using = answering.without_model()
+    if not voice.text and not is_told and (better := await quote(using, outcome)):
         return instead(better, failure, voice.say) if isinstance(failure, RagstoneError) else better
     return _ended(outcome, question, checker, voice, failure, answering)
 
@@ -109,16 +124,47 @@ def instead(outcome: Said, failure: RagstoneError, say: Callable[[str], None]) -
 
 
 async def _quote(
-    question: str, passages: Sequence[Passage], answering: Answering, voice: "_Voice", outcome: Said
+    question: str,
+    passages: Sequence[Passage],
+    voice: "_Voice",
+    deadline: float | None,
+    answering: Answering,
+    outcome: Said,
 ) -> Said | None:
-    """Quote what answers a question; None where no passage does."""
-    text, citations = await quoted(question, passages, outcome.lang, answering.embed)
-    if not text:
+    """Quote what answers a question, with its translation where there is a translator; None where no passage
+    does."""
+    quotes = await quoted(question, passages, outcome.lang, answering.embed)
+    if not quotes.text:
         return None
-    voice.say(text)
-    if answering.sensitive.mentioned(text):
+    voice.say(quotes.text)
+    outcome = msgspec.structs.replace(outcome, citations=quotes.citations)
+    if answering.translator is not None and quotes.foreign:
+        outcome = await _translate(quotes.foreign, answering.translator, voice, deadline, outcome)
+    if answering.sensitive.mentioned(voice.text):
         voice.say(PARAGRAPH + answering.sensitive.caution(outcome.lang))
-    return msgspec.structs.replace(outcome, text=voice.text, citations=citations)
+    return msgspec.structs.replace(outcome, text=voice.text)
+
+
+async def _translate(
+    quotes: Sequence[ForeignQuote],
+    translator: QuoteTranslator,
+    voice: "_Voice",
+    deadline: float | None,
+    outcome: Said,
+) -> Said:
+    """Say the translation of quotes beneath them; what became of it is a tag of the reply."""
+    made = await translate_quotes(quotes, outcome.lang, translator, deadline)
+    voice.say(PARAGRAPH + made.text)
+    cost_usd = made.cost_usd if outcome.cost_usd is None and not outcome.usage.calls else None
+    if outcome.cost_usd is not None and made.cost_usd is not None:
+        cost_usd = outcome.cost_usd + made.cost_usd
+    return msgspec.structs.replace(
+        outcome,
+        tags={**outcome.tags, "translation": made.left_out or "shown"},
+        usage=outcome.usage + made.usage,
+        cost_usd=cost_usd,
+        model=outcome.model or (translator.name if made.usage.calls else ""),
+    )
 
 
 def _refusal(

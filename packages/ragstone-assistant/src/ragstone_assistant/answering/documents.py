@@ -9,6 +9,7 @@ from ragstone.kernel.corpus.tags import Tag
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.errors import harmless
 from ragstone_assistant.answering.answering import Answering, answer_from
+from ragstone_assistant.answering.coverage import Coverage
 from ragstone_assistant.conversation import Asked, Emit, Passage, Said, TextPiece
 from ragstone_assistant.knowledge.entry import KnowledgeDown
 from ragstone_assistant.languages import SPOKEN, language, language_of, phrase
@@ -32,13 +33,15 @@ def documents_tool(
     tags: Sequence[Tag] = (),
     examples: Sequence[str] = (),
     loosen: Sequence[str] = (),
+    coverage: Coverage | None = None,
 ) -> Tool:
     """Return the tool that answers from documents, with the best k passages.
 
     tags: those that documents can be restricted to; each is an argument, as far as it is no argument already.
     examples: questions that need it, for the planner by words.
     A restriction that finds nothing is dropped, see `restricted`; the reply says so. loosen: of those that
-    the user has made himself, the tags that may be dropped, in this order; the others hold. Where the
+    the user has made himself, the tags that may be dropped, in this order; the others hold. coverage: refuses
+    what no document may be asked about. Where the
     question is put in another language than the user's, his own words are searched for too, and both lists
     are taken in turns.
     """
@@ -47,15 +50,19 @@ def documents_tool(
         fields = msgspec.structs.asdict(arguments)
         question = str(fields.pop("question"))
         wanted = {key: str(value) for key, value in fields.items() if value}
+        restricted_to = restrictions(wanted, situation.asked, tags, loosen)
+        if coverage is not None:
+            asked = (question, situation.asked.question)
+            if lacking := coverage.lacking(asked, restricted_to.all):
+                refused = coverage.refusal(lacking, asked, situation.lang, situation.emit)
+                return Observation(text=refused.text, reply=refused)
         try:
-            found = await _found(
-                search, question, k, restrictions(wanted, situation.asked, tags, loosen), situation
-            )
+            found = await _found(search, question, k, restricted_to, situation)
         except KnowledgeDown as down:
             return Observation(
                 text=f"{phrase('documents_unavailable', situation.lang)} ({down})", failed=True
             )
-        using = msgspec.structs.replace(answering, stream=None) if situation.quoting else answering
+        using = answering.without_model() if situation.quoting else answering
         outcome = await found.answer(question, situation.lang, using, situation.emit, situation.deadline)
         return Observation(
             text=outcome.text,

@@ -1,0 +1,67 @@
+"""A question about a dose or a treatment of what no document is about -> a refusal with what they cover."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from ragstone.kernel.corpus.tags import Tag, match_tags
+from ragstone_assistant._domain import SensitiveTerms
+from ragstone_assistant.conversation import Emit, Said, TextPiece
+from ragstone_assistant.guards import said
+from ragstone_assistant.languages import phrase
+
+MOST_NAMED = 12  # values that a refusal names
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """What the documents cover. held: gives the values of each tag that documents have.
+
+    Only the tags in `covered` of the application's sensitive.toml are looked at, and of these none that no
+    document has.
+    """
+
+    tags: Sequence[Tag]
+    held: Callable[[], Mapping[str, Sequence[str]]]
+    sensitive: SensitiveTerms
+
+    def lacking(self, texts: Sequence[str], wanted: Mapping[str, str]) -> dict[str, list[str]]:
+        """Return tag -> the values that a question is about and no document has; nothing for a question of
+        which a wrong answer does no harm.
+
+        texts: the question as the planner puts it, and as the user does. What these name counts; where they
+        name nothing, what the conversation or a filter does (wanted).
+        """
+        if not any(map(self.sensitive.asks_advice, texts)):
+            return {}
+        there = self.held()
+        lacking: dict[str, list[str]] = {}
+        for tag in self.tags:
+            if tag.key not in self.sensitive.covered or not there.get(tag.key):
+                continue
+            named = [value for text in texts for value in match_tags(text, [tag]).get(tag.key, [])]
+            if not named and (value := wanted.get(tag.key)):
+                named = match_tags(value, [tag]).get(tag.key) or value.split(", ")
+            missing = [value for value in dict.fromkeys(named) if value not in there[tag.key]]
+            if missing:
+                lacking[tag.key] = missing
+        return lacking
+
+    def refusal(
+        self, lacking: Mapping[str, Sequence[str]], texts: Sequence[str], lang: str, emit: Emit
+    ) -> Said:
+        """Return the refusal, after it was heard. What is lacking is the tag `not_covered` of the reply.
+
+        It names what is lacking as the question does, where that has one of its listed names.
+        """
+        there, plain = self.held(), [said(text) for text in texts]
+        asked = [self._as_named(key, value, plain) for key, values in lacking.items() for value in values]
+        covered = [value for key in lacking for value in there[key]]
+        listed = ", ".join(covered[:MOST_NAMED]) + (", …" if len(covered) > MOST_NAMED else "")
+        text = phrase("not_covered", lang, asked=", ".join(asked), covered=listed)
+        emit(TextPiece(text))
+        return Said(text=text, kind="refusal", lang=lang, tags={"not_covered": ", ".join(lacking)})
+
+    def _as_named(self, key: str, value: str, plain: Sequence[str]) -> str:
+        named = next((tag.values or {} for tag in self.tags if tag.key == key), {})
+        names = (name for name in named.get(value, ()) if any(said(name) in text for text in plain))
+        return next(names, value)
