@@ -198,7 +198,7 @@ UNTRIED: dict[str, str] = {
     "kernel.runs.matrix:_axis": SETTING,
     "mcp.tools:Tools._named": NAME,
     "kernel.document.plots._pen:lone": UNICODE,
-    "workbench._browser_words:browser_notes": "a sentence of ours for a terminal, in words for a browser",
+    "workbench.run_pages:browser_notes": "a sentence of ours for a terminal, in words for a browser",
     "ragstone_assistant.tools.plain_text:shortened": "an end that is cut off and marked, at a length",
     "kernel.corpus.duplicates:_digits": COMPARED,
     "ragstone_assistant.log._spans:_fail": UNICODE,

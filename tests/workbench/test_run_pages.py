@@ -31,7 +31,7 @@ from ragstone.kernel.records import Answer, Context, Document, Judgement, Questi
 from ragstone.kernel.runs.asked import AskedCall
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.tables import write_rows
-from ragstone.workbench._browser_words import browser_notes
+from ragstone.workbench.run_pages import browser_notes
 
 RUN = "/workbench/runs/0/wheat"
 EVIL = "</script><script>alert('x')</script>\"><img src=x onerror=alert(1)>"

@@ -1,4 +1,4 @@
-"""All that a feature may register: for each kind its signature, and the table that names it.
+"""All that a feature may register: for each kind the table that names it, and its signature.
 
 The tables are of strings: what they name is imported when it is asked for. To delete a feature is to delete
 its folder and its lines in them.
@@ -8,18 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     import typer
     from litestar.handlers import BaseRouteHandler
 
-    from ragstone.kernel.config import ModelSettings
-    from ragstone.kernel.corpus.reading import Reader as Reader
     from ragstone.kernel.document.blocks import Block, HeadlineFinding
     from ragstone.kernel.judging.fields import JudgeFields
-    from ragstone.kernel.llm.providers import Provider
-    from ragstone.kernel.llm.transport import Endpoint, Where
-    from ragstone.kernel.retrieval.ranks import Rank as Rank
     from ragstone.kernel.runs.blamed import BlameSummary
     from ragstone.kernel.runs.causes import Caused
 
@@ -31,11 +24,7 @@ JudgeKind: TypeAlias = "type[JudgeFields]"
 
 # Reader: `READERS` in kernel/corpus/reading.py: ending of a file -> what gives its documents.
 # Rank: `RETRIEVERS` in kernel/retrieval/search.py: name -> the settings of what ranks chunks for questions.
-
-Transport: TypeAlias = (
-    "Callable[[Provider, str, ModelSettings, Where], AbstractAsyncContextManager[Endpoint]]"
-)
-"""`TRANSPORTS` in kernel/llm/door.py: protocol -> what opens a model, by provider, name and settings."""
+# Transport: `TRANSPORTS` in kernel/llm/door.py: protocol -> what opens a model.
 
 
 class PageModule(Protocol):
@@ -50,7 +39,7 @@ class PageModule(Protocol):
 
 
 class BlamePart(Protocol):
-    """What a run's report shows of its lost points: a module that `features.PARTS` names."""
+    """What a run's report shows of its lost points: a module in `PARTS` of features/report/_findings.py."""
 
     def finding(self, blamed: "BlameSummary") -> "HeadlineFinding | None":
         """The answer to "What is to blame?"; None where it has none."""

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
-import msgspec
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
-from ragstone.features.bench.answerers.words import bench_points, read_answer_bench
+from ragstone.features.bench.answerers.words import read_answer_bench
 from ragstone.kernel.document.html import render_blocks
+from ragstone.kernel.document.numbers import usd
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.matrix import MatrixPoint, axes_of, lay_out, matrix_blocks, point_of
@@ -46,12 +46,7 @@ def matrix(
     points: list[MatrixPoint]
     left_out: list[RunEntry] = []
     if bench:
-        summary = read_answer_bench(bench.folder)
-        judge = summary.board.measure
-        points = [
-            msgspec.structs.replace(point, target=f"{ROOT}/runs/{quote(bench.id)}/cells/{number}")
-            for number, point in enumerate(bench_points(summary), 1)
-        ]
+        points, judge = _of_bench(bench)
     else:
         judged = [entry for entry in every if entry.metrics and (not ticked or entry.id in ticked)]
         every_matching = chosen(judged, text)
@@ -84,6 +79,30 @@ def matrix(
         left_out=left_out,
         text=text,
     )
+
+
+def _of_bench(bench: RunEntry) -> tuple[list[MatrixPoint], str]:
+    """Return the score of each cell of a bench of answerers, in order, and the judge that gave it."""
+    board = read_answer_bench(bench.folder).board
+    points = [
+        MatrixPoint(
+            name=row.cell.name,
+            of={
+                "condition": row.cell.condition,
+                "[answer] model": row.cell.model or row.cell.name,
+                "[answer] prompt": row.cell.prompt or "its own",
+                **({} if row.cell.temperature is None else {"temperature": f"{row.cell.temperature:g}"}),
+            },
+            estimate=row.score.mean if row.score else None,
+            n_scored=row.score.n if row.score else 0,
+            n_rows=row.n_questions,
+            scale=board.scale,
+            cost="" if row.spent.usd_each is None else f"{usd(1000 * row.spent.usd_each)} per 1,000",
+            target=f"{ROOT}/runs/{quote(bench.id)}/cells/{number}",
+        )
+        for number, row in enumerate(board.standings, 1)
+    ]
+    return points, board.measure
 
 
 def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[MatrixPoint]:

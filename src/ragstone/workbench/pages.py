@@ -11,6 +11,7 @@ PAGES = (
     "workbench.asset_routes",
     "workbench.run_list_pages",
     "workbench.run_pages",
+    "workbench.compare_pages",
     "workbench.row_table_pages",
     "workbench.judge_pages",
     "workbench.row_pages",

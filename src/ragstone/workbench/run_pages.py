@@ -1,21 +1,20 @@
-"""The pages of runs: their list, one with its rows, how far one has come, and two beside each other."""
+"""The page of a run: its numbers, its rows as its script asks for them, and how far it has come."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import quote
+from typing import Any
 
 import msgspec
 from litestar import Response, get
-from litestar.exceptions import HTTPException, NotFoundException
+from litestar.exceptions import NotFoundException
 from litestar.params import FromPath, FromQuery
 
 from ragstone.features.bench.finished import finished_bench, kind_of_bench
-from ragstone.features.compare.comparing import compare
-from ragstone.features.compare.words import comparison_document
 from ragstone.features.improve.trial.pages import offered
 from ragstone.features.report.bare import folder_html
 from ragstone.features.report.words import made_blocks, number_blocks
-from ragstone.kernel.document.blocks import ReportDocument, RowList
+from ragstone.kernel.document.blocks import RowList
 from ragstone.kernel.document.html import (
     contents_of,
     render_blocks,
@@ -32,7 +31,7 @@ from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.modes import MODES_FILE
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
-from ragstone.kernel.serve.frame import ROOT, AtPerson, lone_page, page, query_of
+from ragstone.kernel.serve.frame import AtPerson, lone_page, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import (
     Lines,
@@ -42,10 +41,37 @@ from ragstone.kernel.serve.rows.asking import (
 from ragstone.kernel.serve.rows.files import rows_file
 from ragstone.kernel.serve.rows.indexes import Making
 from ragstone.kernel.serve.state import AppState, AtApp, RunFolder, run_folder
-from ragstone.workbench._browser_words import browser_notes
 from ragstone.workbench.bare_files import rows_location
 from ragstone.workbench.opened_rows import conversations, opened_in, text_of
 from ragstone.workbench.reports import reports_of
+
+BROWSER_WORDS = (
+    (
+        re.compile(r"Label some of the answers and run: ragstone agree .*", re.DOTALL),
+        "Label some of the answers: “Label answers” above begins.",
+    ),
+    (re.compile(r"--judge ([\w-]+)"), r"\1"),
+    (re.compile(r"^The labels of \[agree\] sheet belong"), "The labels that the settings name belong"),
+    (
+        re.compile(
+            r"Labels of this run's own answers would: choose some with `ragstone label`, and name them as "
+            r"`labels` in \[agree\]\."
+        ),
+        "Labels of this run's own answers would: “Label answers” above chooses some.",
+    ),
+)
+
+
+def browser_notes(notes: Sequence[str], *, may_label: bool) -> list[str]:
+    """Return the notes for a page. may_label: whether it has the button that begins to label."""
+    chosen = BROWSER_WORDS if may_label else ()
+    texts = []
+    for note in notes:
+        text = note
+        for pattern, in_browser in chosen:
+            text = pattern.sub(in_browser, text)
+        texts.append(text)
+    return texts
 
 
 @get("/runs/{index:int}/{name:str}", sync_to_thread=True)
@@ -283,107 +309,5 @@ def progress(app: AtApp, folder: RunFolder) -> Progressed:
     return progressed(read_progress(folder), app.now())
 
 
-MOST_FLIPS = 100  # of a kind, on a page
-GATE_LABELS = "[gate] labels"
-
-
-class RunsToCompare(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be compared: two runs by id, and as of `ragstone compare`. labels: a name of label_files."""
-
-    a: str = ""
-    b: str = ""
-    metric: str = ""
-    system_a: str = ""
-    system_b: str = ""
-    margin: Annotated[str, msgspec.Meta(max_length=20)] = ""
-    shared: bool = False
-    where: Annotated[str, msgspec.Meta(max_length=2000)] = ""
-    labels: str = GATE_LABELS
-
-
-@get("/compare", sync_to_thread=True)
-def compare_page(request: AnyRequest, app: AtApp) -> Response[str]:
-    """Give the form, and what B is against A where both are chosen."""
-    query = query_of(request, RunsToCompare)
-    ticked = request.query_params.getall("run", [])  # on the page of runs, which lists the newest first
-    if len(ticked) == 2:
-        query = msgspec.structs.replace(query, a=query.a or ticked[1], b=query.b or ticked[0])
-    html, wrong, listed = None, None, []
-    if len(ticked) > 2:
-        wrong = f"Two runs can be compared here, and {len(ticked)} are ticked: choose two."
-    if query.a and query.b:
-        try:
-            runs = (f"{ROOT}/runs/{quote(query.a)}", f"{ROOT}/runs/{quote(query.b)}")
-            document = _compared(app, query, runs)
-            html, listed = render_blocks(document.blocks), contents_of(document.blocks)
-        except (RagstoneError, HTTPException) as mistake:
-            wrong = mistake.detail if isinstance(mistake, HTTPException) else str(mistake)
-    runs_judged = [entry for entry in app.runs.all() if rows_file(entry.folder, "judgements")]
-    folders = {entry.id: entry.folder for entry in runs_judged}
-    side_a, side_b = (
-        app.runs.view(folders[side]).summary.metrics if side in folders else [] for side in (query.a, query.b)
-    )
-    in_b = {metric.judge for metric in side_b}
-    return page(
-        request,
-        "workbench/compare.html",
-        "Compare",
-        runs=runs_judged,
-        asked=query,
-        metrics=list(dict.fromkeys(metric.judge for metric in side_a if metric.judge in in_b)),
-        systems={
-            name: list(dict.fromkeys(metric.system for metric in side))
-            for name, side in (("a", side_a), ("b", side_b))
-        },
-        listed=listed,
-        labels=[*label_files(app)],
-        found=html,
-        wrong=wrong,
-    )
-
-
-def _compared(app: AppState, query: RunsToCompare, runs: tuple[str, str]) -> ReportDocument:
-    """Return the comparison. runs: the addresses of both.
-
-    Raises what compare raises, NotFoundException for a run and HTTPException for labels that are not there.
-    """
-    files = label_files(app)
-    if query.labels and query.labels != GATE_LABELS and query.labels not in files:
-        raise HTTPException(f"There are no labels {query.labels!r} here: choose a queue that has some.")
-    comparison = compare(
-        app.runs.find(query.a),
-        app.runs.find(query.b),
-        metrics=[query.metric.strip()] if query.metric.strip() else [],
-        system_a=query.system_a.strip() or None,
-        system_b=query.system_b.strip() or None,
-        margin=_share(query.margin),
-        shared=query.shared,
-        where=query.where.strip() or None,
-        seed=app.settings.run.seed,
-        labels=files.get("" if query.where and query.labels == GATE_LABELS else query.labels),
-    )
-    return comparison_document(comparison, runs=runs, most=MOST_FLIPS)
-
-
-def label_files(app: AppState) -> dict[str, Path]:
-    """Return the files of people's labels that a comparison may use: that of [gate], and those of queues."""
-    own = app.settings.gate.labels
-    queues = app.settings.path(app.settings.workbench.labels)
-    files = {GATE_LABELS: app.settings.path(own)} if own else {}
-    return files | {path.stem: path for path in sorted(queues.glob("*.jsonl"))}
-
-
-def _share(text: str) -> float | None:
-    """Return the margin. Raises HTTPException for what is not a number."""
-    if not text.strip():
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise HTTPException(
-            f"The margin {text!r} is not a number: give a share of the scale, such as 0.02."
-        ) from None
-
-
-ROUTES = (run, first, head, rows, place, question, question_text, calls, report, progress, compare_page)
+ROUTES = (run, first, head, rows, place, question, question_text, calls, report, progress)
 GIVEN = {"folder": run_folder}

@@ -9,7 +9,6 @@ import msgspec
 
 from ragstone.features.watch.traces import is_trace_file
 from ragstone.kernel.config import Settings, declared_tables, load_settings
-from ragstone.kernel.config.loading import DEFAULT_FILE
 from ragstone.kernel.config.serving import CATALOGUE
 from ragstone.kernel.errors import ConfigError, DataError, optional_package
 from ragstone.kernel.serve.headers import needs_accounts
@@ -59,8 +58,9 @@ def project_at(paths: Sequence[Path], config: Path | None = None, model: str | N
 
 def _project_in(folder: Path | None, config: Path | None, model: str | None) -> Project:
     if folder is not None and config is None:
-        if (folder / DEFAULT_FILE).is_file():
-            config = folder / DEFAULT_FILE
+        own = folder / "ragstone.toml"
+        if own.is_file():
+            config = own
         elif not _runs_in(folder):
             return _project(Settings(root=str(folder)), declared=False, model=model)
     settings = load_settings(config)

@@ -5,7 +5,6 @@ from typing import cast
 
 import msgspec
 
-from ragstone.features import PARTS
 from ragstone.features.agree import corrected_of
 from ragstone.features.report._sentence_table import (
     BASELINE_REPLACES,
@@ -44,6 +43,10 @@ from ragstone.kernel.statistics import Estimate
 
 HEADLINE_MEASURES = ("hit@5", "hit@3", "hit@1", "mrr")
 SHOWN_FIGURES = 3
+PARTS = {
+    "blame": "ragstone.features.blame.run_block",
+}
+"""Features that have a part in the report of a run: name -> its module, a BlamePart of kernel/extend.py."""
 ANCHORS = (("right", "All judges"), ("blame", "All measures"), ("trust", "Report cards"))  # of a page
 
 

@@ -89,7 +89,10 @@ def _open_llamacpp(
     return open_llamacpp(provider, model, settings, where)
 
 
-TRANSPORTS: dict[Dialect, Callable[..., AbstractAsyncContextManager[Endpoint]]] = {
+Transport = Callable[[Provider, str, ModelSettings, Where], AbstractAsyncContextManager[Endpoint]]
+"""What opens a model, by provider, name and settings."""
+
+TRANSPORTS: dict[Dialect, Transport] = {
     "openai": _open_openai,
     "azure": _open_openai,
     "anthropic": _open_anthropic,

@@ -65,7 +65,6 @@ from ragstone.kernel.document.numbers import count, counted, interval, number, s
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.llm.budget import sum_usd
-from ragstone.kernel.runs.matrix import MatrixPoint
 from ragstone.kernel.runs.order_plots import rank_plot
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import listed
@@ -108,27 +107,6 @@ class AnswerBenchSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
 def read_answer_bench(folder: Path) -> AnswerBenchSummary:
     """Return what bench.json of a folder holds. Raises DataError, saying what to do."""
     return read_numbers(folder / BENCH, AnswerBenchSummary, "bench of answerers", "ragstone bench answerers")
-
-
-def bench_points(summary: AnswerBenchSummary) -> list[MatrixPoint]:
-    """Return the score of each cell with its model, prompt, condition and temperature, in order."""
-    return [
-        MatrixPoint(
-            name=row.cell.name,
-            of={
-                "condition": row.cell.condition,
-                "[answer] model": row.cell.model or row.cell.name,
-                "[answer] prompt": row.cell.prompt or "its own",
-                **({} if row.cell.temperature is None else {"temperature": f"{row.cell.temperature:g}"}),
-            },
-            estimate=row.score.mean if row.score else None,
-            n_scored=row.score.n if row.score else 0,
-            n_rows=row.n_questions,
-            scale=summary.board.scale,
-            cost="" if row.spent.usd_each is None else f"{usd(1000 * row.spent.usd_each)} per 1,000",
-        )
-        for row in summary.board.standings
-    ]
 
 
 def answer_bench_document(summary: AnswerBenchSummary) -> ReportDocument:
