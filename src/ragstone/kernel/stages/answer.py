@@ -13,7 +13,6 @@ from ragstone.kernel.config import (
     ExtractiveSystem,
     HttpSystem,
     ModelSettings,
-    PythonSystem,
     RagSystem,
     Sampling,
     Settings,
@@ -43,10 +42,9 @@ from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.notes import COLD, is_cold
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems import applications
-from ragstone.kernel.systems.applications import Application, Asked
+from ragstone.kernel.systems.applications import load_application
 from ragstone.kernel.systems.chosen import asks_built_in, retrieve_for, system_of
 from ragstone.kernel.systems.extractive import quote_contexts
-from ragstone.kernel.systems.function import load_callee
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rag import answer_question, contexts_of
 from ragstone.kernel.systems.sheet import answers_of_sheet
@@ -60,13 +58,11 @@ class System(NamedTuple):
     door: Door
 
 
-async def open_system(name: str, declared: Asked, session: Session) -> System:
+async def open_system(name: str, session: Session) -> System:
     """Return the application, ready to be asked. Raises ConfigError and ModelError where it cannot be."""
-    callee, door = None, f"system {name}"  # a name that no model has
-    if isinstance(declared, PythonSystem) and (callee := session.callables.get(name)) is None:
-        where = f"[systems.{name}]" if name in session.settings.systems else "system"
-        callee = await load_callee(declared.call, session.settings.path("."), where)
-    application = Application(name, declared, callee)
+    door = f"system {name}"  # a name that no model has
+    application = await load_application(name, session.settings, session.callables.get(name))
+    declared = application.declared
     if isinstance(declared, ChatSystem):
         door = declared.model
         ask = await session.models.ask(door)
@@ -148,8 +144,7 @@ async def _quoting(
 
 
 async def _application(session: Session, *, system: str) -> Callable[[Given], Awaitable[Answer]]:
-    declared: Asked = system_of(system, session.settings)  # type: ignore[assignment]  # the others ask nobody
-    opened = await open_system(system, declared, session)
+    opened = await open_system(system, session)
 
     async def work(row: Given) -> Answer:
         return await _answer_repeat(row.repeat, opened.ask, partial(opened.answer, row.question))
@@ -307,11 +302,11 @@ def system_rows(
         case ChatSystem() if session.batching:
 
             def rows() -> AsyncIterator[Answer]:
-                return _asked_rows(name, declared, questions, session, counts, repeats)
+                return _asked_rows(name, questions, session, counts, repeats)
 
             return in_rounds(rows, session, asking=rows)
         case _:
-            return _asked_rows(name, declared, questions, session, counts, repeats)
+            return _asked_rows(name, questions, session, counts, repeats)
 
 
 async def _retrieving_rows(
@@ -375,14 +370,13 @@ async def _given(answers: Iterable[Answer]) -> AsyncIterator[Answer]:
 
 async def _asked_rows(
     name: str,
-    declared: Asked,
     questions: Sequence[Question],
     session: Session,
     from_ledger: Counter[str],
     repeats: int,
 ) -> AsyncIterator[Answer]:
     check_importable(name, session)
-    system = await open_system(name, declared, session)
+    system = await open_system(name, session)
     # On a cluster the doors of the workers are asked; what they count comes back with the budget alone.
     counted = session.budget if on_cluster(session) else system.door
     before, n_rows = counted.from_ledger, len(questions) * repeats

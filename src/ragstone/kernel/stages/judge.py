@@ -1,5 +1,6 @@
 """Stage: answers -> judgements, in this process or by the workers of a cluster."""
 
+import asyncio
 import contextlib
 import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -10,14 +11,14 @@ from ragstone.kernel.engine.local import map_in_order
 from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
-from ragstone.kernel.errors import ModelError
+from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.judging import Judge, JudgeContext
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.finding import Retrieve, no_model
 from ragstone.kernel.judging.group import JudgedRow, group_judges, judge_group, rows_of_group
 from ragstone.kernel.judging.judge import restore_judge
 from ragstone.kernel.llm.call_trace import Exchange
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement
+from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Question
 
 if TYPE_CHECKING:
     from ragstone.kernel.embedding.model import EmbedSoon
@@ -42,9 +43,7 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
 
         embed = Gathered(session.embedder(session.settings.retrieve.embedder))
     if any(leaf.needs_retriever for leaf in inner):  # documents are read and indexed when it is first called
-        from ragstone.kernel.stages._passages import open_retriever
-
-        retrieve = open_retriever(session)
+        retrieve = _open_retriever(session)
     if not asking and not members:
         return JudgeContext(embed=embed, retrieve=retrieve)
     if asking and model is None:
@@ -67,6 +66,45 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
 
         context = with_decider(context, judges, session.models.decides)
     return context
+
+
+def _open_retriever(session: Session) -> Retrieve:
+    """Return what looks passages up as `[documents]`, `[chunk]` and `[retrieve]` declare.
+
+    The documents are read and indexed at the first query. Raises ConfigError then if none are declared.
+    """
+    opening: list[asyncio.Task[Retrieve]] = []
+
+    async def retrieve(query: str, k: int | None) -> list[Context]:
+        if not opening:
+            opening.append(asyncio.ensure_future(_retriever(session)))
+        return await (await asyncio.shield(opening[0]))(query, k)
+
+    return retrieve
+
+
+async def _retriever(session: Session) -> Retrieve:
+    from ragstone.kernel.retrieval.search import build_search  # few judges look anything up
+    from ragstone.kernel.stages.corpus import corpus_on
+    from ragstone.kernel.stages.retrieve import retriever_deps
+    from ragstone.kernel.systems.rag import contexts_of
+
+    declared = session.settings.retrieve
+    corpus = await corpus_on(session)
+    if not corpus.chunks:
+        raise ConfigError(
+            "a judge takes `retriever`, but there are no documents to search. Name them as paths in "
+            "[documents] of ragstone.toml."
+        )
+    search = await build_search(declared.retriever, corpus.chunks, retriever_deps(session, corpus.documents))
+    chunks = {chunk.id: chunk for chunk in corpus.chunks}
+    documents = {document.id: document for document in corpus.documents}
+
+    async def retrieve(query: str, k: int | None) -> list[Context]:
+        [ranking] = await search([Question(id="query", question=query)], k or declared.k)
+        return contexts_of(ranking, chunks, documents)
+
+    return retrieve
 
 
 Rows = Callable[[], Iterable[Answer]]

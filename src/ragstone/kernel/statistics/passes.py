@@ -30,6 +30,21 @@ def share_estimate(
     return Estimate(value=mean, low=low, high=high, n=shares.size, method="wilson", level=level)
 
 
+def pass_estimates(
+    n: Floats, c: Floats, k: int, clusters: Sequence[str], *, seed: int = 0
+) -> tuple[Estimate, Estimate]:
+    """Return the means of any_of_k and of all_of_k over questions, with their intervals.
+
+    n, c: see any_of_k. clusters: one key a question, see share_estimate.
+    """
+    # A chance of k answers at once is a share of n / k independent draws at most.
+    n_draws = float(n.sum() / k)
+    return (
+        share_estimate(any_of_k(n, c, k), n_draws, clusters, seed=seed),
+        share_estimate(all_of_k(n, c, k), n_draws, clusters, seed=seed),
+    )
+
+
 def any_of_k(n: Floats, c: Floats, k: int) -> Floats:
     """Return the chance that at least one of k answers is right: 1 - C(n - c, k) / C(n, k).
 

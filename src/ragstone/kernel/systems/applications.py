@@ -4,28 +4,27 @@ from contextlib import AbstractAsyncContextManager
 
 import msgspec
 
-from ragstone.kernel.config import ChatSystem, HttpSystem, PythonSystem
+from ragstone.kernel.config import ChatSystem, HttpSystem, PythonSystem, Settings
 from ragstone.kernel.llm import Ask, CallFailed, Message, Prompt, Reply
 from ragstone.kernel.llm.limits import GivenUp
 from ragstone.kernel.llm.transport import Endpoint
 from ragstone.kernel.records import Answer, Context, Question
 from ragstone.kernel.systems._http import http_prompt, open_http_system
 from ragstone.kernel.systems._reply import SystemReply
-from ragstone.kernel.systems.function import Callee, function_prompt, open_function
+from ragstone.kernel.systems.chosen import system_of
+from ragstone.kernel.systems.function import Callee, function_prompt, load_callee, open_function
 from ragstone.kernel.systems.rows import messages_of, thread_of, unanswered
 
 # For a forecast alone: a system that tells its contexts is taken to tell so many, each as long as an answer.
 CONTEXTS = 3
 ASSUMPTION = f"Applications of [systems] that return contexts are assumed to return {CONTEXTS}."
 
-Asked = ChatSystem | HttpSystem | PythonSystem
-
 
 class Application(msgspec.Struct, frozen=True):
     """An application by its name, its settings, and what is called where it is a Python callable."""
 
     name: str
-    declared: Asked
+    declared: ChatSystem | HttpSystem | PythonSystem
     callee: Callee | None = None
 
     def open(self) -> AbstractAsyncContextManager[Endpoint]:
@@ -90,3 +89,16 @@ class Application(msgspec.Struct, frozen=True):
             cost_usd=reply.cost_usd,
             metadata=content.metadata,
         )
+
+
+async def load_application(name: str, settings: Settings, callee: Callee | None = None) -> Application:
+    """Return the application that a name stands for, see system_of. callee: of one that is given as such.
+
+    Raises ConfigError where a function cannot be imported, or cannot be called with a question.
+    """
+    declared = system_of(name, settings)
+    assert isinstance(declared, ChatSystem | HttpSystem | PythonSystem)  # the others ask nobody
+    if isinstance(declared, PythonSystem) and callee is None:
+        where = f"[systems.{name}]" if name in settings.systems else "system"
+        callee = await load_callee(declared.call, settings.path("."), where)
+    return Application(name, declared, callee)
