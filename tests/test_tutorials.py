@@ -17,33 +17,20 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 import yaml
-from tests.support.tutorials import FOLDER, TUTORIALS, following
+from tests.support.tutorials import FOLDER, TUTORIALS, followed
 from tests.test_docs import ROOT, blocks_of
 
-from ragstone.kernel.console import printing as console
+__all__ = ["followed"]
 
 MOST_LINES = 200
 
 
-@pytest.fixture
-def empty(tmp_path, monkeypatch):
-    """An empty folder of a user who has neither a key nor a cached model."""
-    (tmp_path / "home").mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home" / ".cache"))
-    monkeypatch.setenv("COLUMNS", "80")
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    console.console.cache_clear()
-    return tmp_path / "work"
-
-
 @pytest.mark.docs
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_tutorial_is_followed_from_an_empty_folder(page, empty, capfd):
-    with following(page, capfd) as lesson:
-        assert lesson.n_commands >= 3
-        assert lesson.n_checked >= 2
+def test_tutorial_is_followed_from_an_empty_folder(page, followed):
+    lesson = followed(page)
+    assert lesson.n_commands >= 3
+    assert lesson.n_checked >= 2
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
@@ -80,34 +67,34 @@ def test_no_file_for_download_is_left_over():
 
 
 @pytest.mark.docs
-def test_labels_to_download_are_of_the_answers_that_the_reader_draws(empty, capfd):
-    with following(FOLDER / "trust-your-judge.md", capfd):
-        drawn, labels = (
-            [row["question_id"] for row in csv.DictReader(Path(name).read_text("utf-8-sig").splitlines())]
-            for name in ("to-label.csv", "labels.csv")
-        )
+def test_labels_to_download_are_of_the_answers_that_the_reader_draws(followed):
+    folder = Path(followed(FOLDER / "trust-your-judge.md").folder)
+    drawn, labels = (
+        [row["question_id"] for row in csv.DictReader((folder / name).read_text("utf-8-sig").splitlines())]
+        for name in ("to-label.csv", "labels.csv")
+    )
     assert sorted(drawn) == sorted(labels)
 
 
 @pytest.mark.docs
-def test_workflow_of_the_gate_fails_the_harmful_change(empty, capfd):
-    with following(FOLDER / "gate-in-ci.md", capfd):
-        workflow = yaml.safe_load(Path(".github/workflows/gate.yml").read_text(encoding="utf-8"))
+def test_workflow_of_the_gate_fails_the_harmful_change(followed, tmp_path):
+    folder = Path(followed(FOLDER / "gate-in-ci.md").folder)
+    workflow = yaml.safe_load((folder / ".github/workflows/gate.yml").read_text(encoding="utf-8"))
+    for branch in ("main", "pull"):
         checkouts = ignore_patterns("runs", "baseline", ".ragstone", "__pycache__")
-        for branch in ("main", "pull"):
-            copytree(Path.cwd(), empty / branch, ignore=checkouts)
+        copytree(folder, tmp_path / branch, ignore=checkouts)
     harmless = next(
         block.text
         for block in blocks_of((FOLDER / "gate-in-ci.md").read_text(encoding="utf-8"))
         if "best_passages(question)" in block.text and "split" not in block.text and "re." not in block.text
     )
-    (empty / "main" / "farm_app.py").write_text(harmless, encoding="utf-8")
+    (tmp_path / "main" / "farm_app.py").write_text(harmless, encoding="utf-8")
     codes = []
     for step in workflow["jobs"]["gate"]["steps"]:
         words = shlex.split(step.get("run", ""))
         if words[:1] == ["ragstone"]:
             command = [sys.executable, "-m", *words]
-            folder = empty / step["working-directory"]
+            folder = tmp_path / step["working-directory"]
             codes.append(subprocess.run(command, cwd=folder, check=False, capture_output=True).returncode)
     assert codes == [0, 0, 1]
-    assert (empty / "pull" / "comparison.md").is_file()
+    assert (tmp_path / "pull" / "comparison.md").is_file()

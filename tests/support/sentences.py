@@ -30,6 +30,12 @@ def pattern(code: str) -> re.Pattern[str]:
     return re.compile(source.replace(r"\ ", r"\s+"), re.DOTALL)
 
 
+@cache
+def alone(code: str) -> re.Pattern[str]:
+    """Return what a text of this sentence up to the end of its last word looks like."""
+    return re.compile(f"(?:{pattern(code).pattern})(?=\\s|$)", re.DOTALL)
+
+
 def said(text: str) -> list[str]:
     """Return the codes of the sentences that a text consists of, in order.
 
@@ -39,12 +45,12 @@ def said(text: str) -> list[str]:
     codes: list[str] = []
     rest = text.strip()
     while rest:
-        fits = []
-        for code in every():
-            match = re.match(f"(?:{pattern(code).pattern})(?=\\s|$)", rest, re.DOTALL)
-            if match:
-                fixed = sum(len(part) for part, _, _, _ in Formatter().parse(every()[code].text))
-                fits.append((fixed, code, match.end()))
+        plain = " ".join(rest.split())
+        fits = [  # few texts have the fixed parts of a sentence, so few patterns are tried
+            (sum(map(len, fixed_parts(code))), code, match.end())
+            for code in every()
+            if may_hold(code, plain) and (match := alone(code).match(rest))
+        ]
         assert fits, f"the table has no sentence for: {rest}"
         _, code, end = max(fits)
         codes.append(code)

@@ -2,9 +2,12 @@
 
 with following(page, capfd) as lesson:          # in an empty folder
     lesson.addresses                            # {"8000": "http://127.0.0.1:41231"}: what it has started
+
+followed(page).folder                           # what its reader has at the end
 """
 
 import contextlib
+import fcntl
 import os
 import re
 import shlex
@@ -13,12 +16,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
+import pytest
 from tests import test_docs as docs
 from tests.test_docs import FENCE, KINDS, Block, blocks_of
+
+from ragstone.kernel.console import printing
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "tutorials"
@@ -105,6 +112,51 @@ def following(page: Path, capfd: Any) -> Iterator[Lesson]:  # noqa: ANN401 - pyt
     finally:
         lesson.end()
         os.chdir(here)
+
+
+class Followed(NamedTuple):
+    """What a tutorial left. folder: where its reader is at the end."""
+
+    folder: str
+    n_commands: int
+    n_checked: int
+
+
+@pytest.fixture
+def followed(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Callable[[Path], Followed]:
+    """Gives what a tutorial left, followed from an empty folder by a user without a key or a cached model.
+
+    The first test that asks follows it, the others look at its folder and change nothing there. Workers of
+    pytest-xdist are processes: a lock lets one of them follow a page.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    shared = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "tutorials"
+    shared.mkdir(exist_ok=True)
+
+    def follow(page: Path) -> Followed:
+        place = shared / page.stem
+        with (shared / f"{page.stem}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (place / "left.json").is_file():
+                shutil.rmtree(place, ignore_errors=True)  # of a test that failed
+                for folder in ("work", "home"):
+                    (place / folder).mkdir(parents=True)
+                monkeypatch.setenv("HOME", str(place / "home"))
+                monkeypatch.setenv("XDG_CACHE_HOME", str(place / "home" / ".cache"))
+                monkeypatch.setenv("COLUMNS", "80")
+                monkeypatch.setenv("TZ", "UTC")
+                monkeypatch.chdir(place / "work")
+                printing.console.cache_clear()
+                with following(page, capfd) as lesson:
+                    left = Followed(str(Path.cwd()), lesson.n_commands, lesson.n_checked)
+                (place / "left.json").write_bytes(msgspec.json.encode(left))
+            return msgspec.json.decode((place / "left.json").read_bytes(), type=Followed)
+
+    return follow
 
 
 def _run(lesson: Lesson, block: Block, names: dict[str, object]) -> None:

@@ -5,18 +5,16 @@ the pictures anew: look before you keep them.
 """
 
 import re
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from tests.support.browser import opened_tab
 from tests.support.pictures import IMAGES, check_picture
-from tests.support.tutorials import TUTORIALS, following
-from tests.test_tutorials import empty
+from tests.support.tutorials import TUTORIALS, followed
 
 pytestmark = pytest.mark.browser
-__all__ = ["empty"]
+__all__ = ["followed"]
 
 WIDTH = 860  # pixels of the window: letters stay readable where a page shows it 700 wide
 
@@ -24,7 +22,7 @@ WIDTH = 860  # pixels of the window: letters stay readable where a page shows it
 class Shot(NamedTuple):
     """A picture: what is opened, what is done there, and the rectangle from one element to another.
 
-    page: a file of the folder, or PORT/PATH of a program that the tutorial has started. before: a script.
+    page: a file of the folder. before: a script.
     first, last: CSS selectors; from the top of the first to the bottom of the last. most: pixels of height.
     """
 
@@ -64,20 +62,12 @@ SHOTS = {
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_pictures_of_a_tutorial_are_what_its_reader_sees(page, empty, capfd, monkeypatch):
+def test_pictures_of_a_tutorial_are_what_its_reader_sees(page, followed):
     if page.stem not in SHOTS:
         pytest.skip("this page has no picture")
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    with following(page, capfd) as lesson:
-        for name, shot in SHOTS[page.stem].items():
-            port, _, path = shot.page.partition("/")
-            address = (
-                f"{lesson.addresses[port]}/{path}"
-                if port in lesson.addresses
-                else (Path.cwd() / shot.page).as_uri()
-            )
-            take(name, address, shot)
+    folder = Path(followed(page).folder)
+    for name, shot in SHOTS[page.stem].items():
+        take(name, (folder / shot.page).as_uri(), shot)
 
 
 def take(name, address, shot):
