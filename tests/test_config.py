@@ -208,12 +208,13 @@ def test_a_file_that_is_not_there_says_how_to_make_one(says, tmp_path):
     says(caught.value)
 
 
-def test_a_folder_or_other_bytes_cannot_be_read(tmp_path):
+def test_a_folder_or_other_bytes_cannot_be_read(tmp_path, says):
     with pytest.raises(ConfigError, match="cannot be read"):
         load_settings(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b"[run]\nname = '\xe9'\n")
-    with pytest.raises(ConfigError, match=r"latin\.toml: cannot be read"):
+    with pytest.raises(ConfigError) as error:
         load_settings(tmp_path / "latin.toml")
+    says(error.value)
 
 
 def test_what_the_caller_gives_goes_before_the_file():
@@ -241,14 +242,17 @@ def test_whatever_stands_in_a_file_is_read_or_explained(table):
 
 
 @pytest.mark.parametrize("load", [load_judge, load_critic, load_style, load_prompt])
-def test_a_file_of_ones_own_that_is_no_text_is_named(load, tmp_path):
+def test_a_file_of_ones_own_that_is_no_text_is_named(load, tmp_path, says):
     (tmp_path / "mine.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match=r"mine\.toml: cannot be read"):
+    with pytest.raises(ConfigError) as error:
         load(tmp_path / "mine.toml")
-    with pytest.raises(ConfigError, match=r"no such .* file"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         load("absent.toml")
-    with pytest.raises(ConfigError, match=r"unknown .* 'nonesuch'.*Or give a \.toml file"):
+    says(error.value)
+    with pytest.raises(ConfigError) as error:
         load("nonesuch")
+    says(error.value)
 
 
 def test_a_byte_order_mark_of_an_editor_is_passed_over(tmp_path):

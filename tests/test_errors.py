@@ -42,13 +42,14 @@ def test_a_missing_extra_names_the_command():
     assert str(MissingExtra("reading a.parquet", "parquet")) == message
 
 
-def test_what_a_file_failed_with_is_told_with_what_to_do():
+def test_what_a_file_failed_with_is_told_with_what_to_do(says):
     told = r"^f: cannot be written \(No space\)\. Make room\.$"
     with pytest.raises(DataError, match=told), explaining("f: cannot be written", "Make room."):
         raise OSError(28, "No space")
     of = explaining("f: no number", "", ValueError, KeyError, error=ConfigError)
-    with pytest.raises(ConfigError, match=r"^f: no number \(x\)\.$"), of:
+    with pytest.raises(ConfigError) as error, of:
         raise ValueError("x")
+    says(error.value)
     with pytest.raises(OSError, match="other"), explaining("f: no number", "", ValueError):
         raise OSError("other")
 
@@ -61,6 +62,6 @@ def test_what_a_file_failed_with_is_told_with_what_to_do():
         ("", "Known: answered, correctness, relevance."),
     ],
 )
-def test_the_nearest_names_are_offered_or_all(name, hint):
+def test_the_nearest_names_are_offered_or_all(name, hint, says):
     assert nearest(name, ["relevance", "correctness", "answered"]) == hint
-    assert nearest(name, []) == "There is none to choose from."
+    says(nearest(name, []))

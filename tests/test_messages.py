@@ -44,34 +44,22 @@ def first(*command):
     return ran.code, next(line for line in ran.err.splitlines() if not line.startswith(BEFORE))
 
 
-def test_a_missing_file(here):
-    assert first(*plain("answer.jsonl")) == (
-        2,
-        "ragstone: answer.jsonl: no such file. Did you mean answers.jsonl?",
-    )
-    assert first(*plain("elsewhere.csv")) == (
-        2,
-        "ragstone: elsewhere.csv: no such file. Check the spelling and the folder that you are in.",
-    )
+def test_a_missing_file(here, says):
+    says(first(*plain("answer.jsonl")))
+    says(first(*plain("elsewhere.csv")))
 
 
-def test_a_wrong_column(here):
+def test_a_wrong_column(here, says):
     Path("a.csv").write_text("A,B\nWho?,Bob\n")
     code, line = first(*plain("a.csv"))
     assert code == 2
-    assert line.startswith(
-        "ragstone: a.csv: no column holds the answer. Say which one does: --column answer=COLUMN. "
-        "Its columns: 'A', 'B'."
-    )
+    says(line)
 
 
-def test_a_null_answer(here, caplog):
+def test_a_null_answer(here, caplog, says):
     lines("a.jsonl", ANSWERS[0], ANSWERS[1] | {"answer": None}, ANSWERS[2] | {"answer": None})
     assert ragstone(*plain("a.jsonl")).code == 0  # the others are judged
-    assert caplog.messages[0] == (
-        "a.jsonl:2: the answer is null, the first of 2: counted as a failure of the application. If it is "
-        "not one, fill in the answer or delete the row."
-    )
+    says(caplog.messages[0])
 
 
 @pytest.mark.parametrize(
@@ -91,21 +79,16 @@ def test_an_endpoint_that_fails(here, command, told):
     assert first(*command) == (5, told.format(url=here.base_url) + again)
     here.script = always('{"reason": "so", "verdict": true, "score": 1, "label": "yes"}')
     ran = ragstone(*command)
-    assert "exists and was not touched" not in ran.err
+    assert "not touched" not in ran.err
 
 
-def test_a_wrong_key(here, monkeypatch):
+def test_a_wrong_key(here, monkeypatch, says):
     here.script = always(fail(401, "Incorrect API key provided"))
-    assert first(*ASKED) == (
-        2,
-        f"ragstone: {here.base_url} refused the key (HTTP 401): Incorrect API key provided. Check the key.",
-    )
+    says(first(*ASKED))
     other = [word.replace("openai/fake", "openai/gpt-4o-mini") for word in ASKED]
     code, line = first(*other)
     assert code == 2
-    assert line.startswith(
-        "ragstone: openai/gpt-4o-mini: no key. Set the environment variable OPENAI_API_KEY"
-    )
+    says(line)
 
 
 @pytest.mark.parametrize(
@@ -116,15 +99,15 @@ def test_a_wrong_key(here, monkeypatch):
         ("claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
     ],
 )
-def test_an_unknown_model(here, model, meant):
+def test_an_unknown_model(here, model, meant, says):
     code, line = first(*[word.replace("openai/fake", model) for word in ASKED])
     assert code == 2
-    assert line.startswith(f"ragstone: unknown model {model!r}: models are named transport/model")
+    says(line)
     assert f"Did you mean {meant!r}?" in line
     here.script = always(fail(404, "The model `fake` does not exist"))
     code, line = first(*ASKED)
     assert code == 2
-    assert "The model `fake` does not exist. Check the model's name and base_url" in line
+    says(line)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +128,10 @@ def test_a_broken_toml(here, text, told):
     assert first("run", "my.toml") == (2, f"ragstone: {told}")
 
 
-def test_a_typo_in_a_judge(here):
+def test_a_typo_in_a_judge(here, says):
     code, line = first("judge", "answers.jsonl", "--judge", "corectness")
-    assert (code, line[:66]) == (2, "ragstone: unknown judge 'corectness'. Did you mean 'correctness' o")
+    assert code == 2
+    says(line)
 
 
 def test_a_k_that_is_too_large(here):
@@ -162,37 +146,32 @@ def test_a_number_and_its_verb_agree(n, verb):
     assert too_few_chunks(n, 5)[0].startswith(f"There {verb}")
 
 
-def test_a_bad_encoding(here, caplog):
+def test_a_bad_encoding(here, caplog, says):
     Path("a.jsonl").write_bytes(
         json.dumps(ANSWERS[0], ensure_ascii=False).replace("Bob", "Zoë").encode("cp1252")
     )
     assert ragstone(*plain("a.jsonl")).code == 0
-    assert {*caplog.messages} == {"a.jsonl: not UTF-8; read as cp1252. Check that accents look right."}
+    says("\n".join({*caplog.messages}))
     for name in ("a.csv", "b.jsonl"):
         Path(name).write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\x06\0\0\0\\r\xa8f")
         code, line = first(*plain(name))
         assert code == 2
-        assert line.startswith(f"ragstone: {name}: cannot be read as text (")
-        assert line.endswith("Save it again in UTF-8.")
+        says(line)
 
 
-def test_two_rows_with_one_id(here):
+def test_two_rows_with_one_id(here, says):
     lines("q2.jsonl", {"id": "q1", "question": "Who?"}, {"id": "q1", "question": "When?"})
     command = ["answer", "--questions", "q2.jsonl", "--documents", "d.jsonl", "-o", "a.jsonl"]
     code, line = first(*command)
     assert code == 2
-    assert line.endswith(
-        "q2.jsonl:2: a second row with id 'q1'. Each may appear once: rename or delete one of them."
-    )
+    says(line)
 
 
-def test_a_port_that_is_taken(here):
+def test_a_port_that_is_taken(here, says):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        assert first("serve", "--port", port) == (
-            2,
-            f"ragstone: port {port} of 127.0.0.1 is taken by another server. Stop it, or choose "
-            "another port with --port; --port 0 picks a free one.",
-        )
+        code, line = first("serve", "--port", port)
+        assert code == 2
+        says(line.replace(str(port), "PORT"))

@@ -17,7 +17,7 @@ from tests.features.build.certificate.test_page import evil_build
 from tests.support import tiny_run as tiny
 from tests.support.browser import opened_tab
 from tests.support.builds import build_of, ten
-from tests.support.golden import check_golden
+from tests.support.golden import check_golden, sentence_in
 
 import ragstone
 from ragstone.features.build.certificate.counting import certify
@@ -215,11 +215,11 @@ def test_charts_hold_the_means_and_their_intervals():
     assert "0.50 (0.09 to 0.91)" in chart["image/svg+xml"]
 
 
-def test_only_the_first_rows_are_shown_and_long_texts_are_cut():
+def test_only_the_first_rows_are_shown_and_long_texts_are_cut(says):
     rows = Rows([Question(id=f"q{n}", question="why " * 100) for n in range(25)])
     page = html(rows)
     assert page.count("<tr>") == 11
-    assert "25 rows, the first 10 shown" in page
+    says(sentence_in(page, "25 rows"))
     assert len(page) < 6000
     assert "why why…" in page
 

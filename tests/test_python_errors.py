@@ -161,10 +161,9 @@ def test_functions_that_take_settings_runs_and_paths_are_found():
 @pytest.mark.parametrize("value", [7, {}, ["a.toml"], object()], ids=["number", "dict", "list", "object"])
 @pytest.mark.parametrize(("name", "argument"), VALUE_ARGUMENTS)
 def test_what_is_no_path_run_or_settings_is_refused_in_one_sentence(name, argument, value):
-    with pytest.raises(
-        RagstoneError, match=f"^{argument}: expected .*, got {type(value).__name__}"
-    ) as caught:
+    with pytest.raises(RagstoneError, match=f"^{argument}: expected ") as caught:
         called_with(name, argument, value)
+    assert f", got {type(value).__name__}" in str(caught.value)
     assert told(caught.value)[1] <= MOST_FRAMES
 
 

@@ -50,21 +50,25 @@ def test_every_row_has_the_fields_of_the_design(kind):
 
 
 @pytest.mark.parametrize("status", [status for status in STATUSES if status != "scored"])
-def test_a_score_is_present_if_and_only_if_the_status_is_scored(status):
+def test_a_score_is_present_if_and_only_if_the_status_is_scored(status, says):
     assert judgement(status).score is None
     assert judgement("scored", 0.0).score == 0
-    with pytest.raises(ValueError, match=f"'q': status '{status}' with score 0.0"):
+    with pytest.raises(ValueError) as error:
         judgement(status, 0.0)
-    with pytest.raises(ValueError, match="status 'scored' with score None"):
+    says(error.value)
+    with pytest.raises(ValueError) as error:
         judgement("scored")
+    says(error.value)
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
-def test_no_score_is_nan_or_infinite(score):
-    with pytest.raises(ValueError, match="is not a number"):
+def test_no_score_is_nan_or_infinite(score, says):
+    with pytest.raises(ValueError) as error:
         judgement("scored", score)
-    with pytest.raises(ValueError, match="is not a number"):
+    says(error.value)
+    with pytest.raises(ValueError) as error:
         Label(question_id="q", score=score)
+    says(error.value)
 
 
 def test_an_unknown_status_is_refused_on_reading():
@@ -73,10 +77,11 @@ def test_an_unknown_status_is_refused_on_reading():
         msgspec.json.decode(encoded, type=Judgement)
 
 
-def test_a_chunk_is_as_long_as_its_span_in_code_points():
+def test_a_chunk_is_as_long_as_its_span_in_code_points(says):
     Chunk(id="c", document_id="d", text="नमस्ते 👍", start=5, end=13)
-    with pytest.raises(ValueError, match=r"chunk 'c': 8 characters, but \[5:14\]"):
+    with pytest.raises(ValueError) as error:
         Chunk(id="c", document_id="d", text="नमस्ते 👍", start=5, end=14)
+    says(error.value)
 
 
 def test_rows_are_frozen_and_absent_fields_are_not_written():

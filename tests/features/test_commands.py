@@ -99,12 +99,13 @@ def test_the_stages_one_by_one(starter, fake_openai):
     assert fake_openai.n_requests == 3
 
 
-def test_answer_without_questions_or_model_says_what_to_give(folder):
-    assert "Name a file with --questions" in ragstone("answer").err
+def test_answer_without_questions_or_model_says_what_to_give(folder, says):
+    says(ragstone("answer").err)
     (folder / "q.jsonl").write_text('{"id": "a", "question": "x"}\n')
     (folder / "d.txt").write_text("text")
     ran = ragstone("answer", "--questions", "q.jsonl", "--documents", "d.txt")
-    assert (ran.code, "Name one with --model" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
 def test_agree_shows_agreement_baselines_and_verdict(project):
@@ -184,7 +185,7 @@ def test_doctor_ends_with_2_where_a_model_does_not_answer(folder):
     ran = ragstone("doctor", "--model", "openai/gpt-4o-mini", "--json")
     assert ran.code == 2
     details = [check["detail"] for check in json.loads(ran.out)]
-    assert any("Set the environment variable OPENAI_API_KEY" in detail for detail in details)
+    assert any("OPENAI_API_KEY" in detail for detail in details)
 
 
 @pytest.mark.model
@@ -221,7 +222,7 @@ def test_sheets_of_ragas_deepeval_and_hugging_face_are_read_without_a_flag(folde
     assert [row.status for row in read_rows("judgements.jsonl", Judgement)] == ["scored", "scored"]
 
 
-def test_a_folder_that_cannot_be_written_to_is_named_before_anything_is_paid_for(project, monkeypatch):
+def test_a_folder_that_cannot_be_written_to_is_named_before_anything_is_paid_for(project, monkeypatch, says):
     from pathlib import Path
 
     def refuse(*_arguments, **_options):
@@ -230,7 +231,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_before_anything_is_paid_for
     monkeypatch.setattr(Path, "touch", refuse)  # the tests may run as root, who can write everywhere
     ran = ragstone("judge", "answers.jsonl", "--judge", "relevance", "--model", "openai/fake", *TO_FILE)
     assert ran.code == 2
-    assert "judgements.jsonl: cannot be written (Permission denied)" in ran.err
+    says(ran.err)
 
 
 def test_help_is_there_for_every_command():
@@ -273,7 +274,7 @@ def test_agree_shows_corrected_means_where_some_answers_have_no_label(project):
     ragstone("judge", "answers.jsonl", "--judge", "containment", *TO_FILE)
     lines = (project / "labels.jsonl").read_text().splitlines()
     (project / "some.jsonl").write_text("\n".join(lines[:4]) + "\n")
-    assert "What people would give" not in ragstone("agree", "judgements.jsonl", "labels.jsonl", "--all").out
+    assert "people would give" not in ragstone("agree", "judgements.jsonl", "labels.jsonl", "--all").out
     ran = ragstone("agree", "judgements.jsonl", "some.jsonl", "--all")
     assert re.search(r"mine +0\.50 .* 4 of 6", ran.out)
     [card] = json.loads(ragstone("agree", "judgements.jsonl", "some.jsonl", "--json").out)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.tables import write_rows
@@ -19,12 +20,12 @@ def rows(project):
         file.write('\n[retrieve]\nretriever = "dense"\nembedder = "openai/fake"\n')
 
 
-def test_a_budget_that_stops_the_embedding_ends_with_4_and_the_next_run_goes_on(project, fake_openai):
+def test_a_budget_that_stops_the_embedding_ends_with_4_and_the_next_run_goes_on(project, fake_openai, says):
     rows(project)
     files = ("--questions", "questions.jsonl", "--documents", "documents.jsonl")
     ran = ragstone("retrieve", *files, "--budget", "1calls")
     assert ran.code == 4
-    assert "Of 100 texts, 64 are embedded and stored: run the same command again" in ran.err
+    says(sentence_in(ran.err, "embedded and stored"))
     assert ragstone("retrieve", *files).code == 0
     assert set(fake_openai.embedded.values()) == {1}
     assert ragstone("retrieve", *files, "--offline", "--force").code == 0

@@ -28,38 +28,42 @@ def test_rankings_come_back_as_rows_of_their_kind():
     assert nothing.to_polars().columns == rankings.to_polars().columns
 
 
-def test_a_generator_is_refused_before_it_is_read():
+def test_a_generator_is_refused_before_it_is_read(says):
     chunks = ragstone.chunk_documents(DOCUMENTS)
-    with pytest.raises(DataError, match=r"chunks: .* got generator, .* Give list\(chunks\)"):
+    with pytest.raises(DataError) as error:
         ragstone.retrieve(QUESTIONS, chunks)
+    says(error.value)
     assert len(list(chunks)) == 2
-    with pytest.raises(DataError, match=r"questions: .* Give list\(questions\)"):
+    with pytest.raises(DataError) as error:
         ragstone.answer(iter(QUESTIONS), [], [])
+    says(error.value)
 
 
-def test_rows_of_another_kind_are_refused_with_the_kind_that_is_expected():
-    with pytest.raises(
-        DataError, match=r"chunks: .* type Chunk, got str\. ragstone\.read_rows\(path, ragstone\.Chunk\)"
-    ):
+def test_rows_of_another_kind_are_refused_with_the_kind_that_is_expected(says):
+    with pytest.raises(DataError) as error:
         ragstone.retrieve(QUESTIONS, ["documents.jsonl"])
-    with pytest.raises(DataError, match=r"chunks: expected rows of type Chunk, got Document"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         ragstone.retrieve(QUESTIONS, DOCUMENTS)
-    with pytest.raises(DataError, match=r"questions: .* type Question, got Document"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         ragstone.answer(DOCUMENTS, [], [])
-    with pytest.raises(DataError, match=r"questions: .* which can be read only once. Give list\(questions\)"):
+    says(error.value)
+    with pytest.raises(DataError) as error:
         ragstone.answer(iter(QUESTIONS), [], [])
+    says(error.value)
 
 
-def test_questions_and_answers_are_dicts_and_frames_in_anybodys_columns():
+def test_questions_and_answers_are_dicts_and_frames_in_anybodys_columns(says):
     asked = [{"Frage": "When is wheat sown?"}]
     (made,) = ragstone.answer(asked, columns={"question": "Frage"}, system=lambda question: "In October.")
     assert (made.question_id, made.answer) == (question_key("When is wheat sown?"), "In October.")
-    with pytest.raises(ConfigError, match=r"questions have no field 'anser'\. Did you mean 'answerable'"):
+    with pytest.raises(ConfigError) as error:
         ragstone.answer(asked, columns={"anser": "Frage"}, system=lambda question: "x")
-    with pytest.raises(
-        ColumnsError, match=r"it has no column 'Fragen' to read question from\. Did you mean 'Frage'"
-    ):
+    says(error.value)
+    with pytest.raises(ColumnsError) as error:
         ragstone.answer(asked, columns={"question": "Fragen"}, system=lambda question: "x")
+    says(error.value)
 
 
 def test_a_data_frame_with_arrays_and_absent_values_is_judged(tmp_path):

@@ -6,6 +6,7 @@ import socket
 import pytest
 from tests.support.command import ragstone
 from tests.support.fake_retriever import Answered, serving
+from tests.support.golden import sentence_in
 
 from ragstone.kernel.records import Answer, Question
 from ragstone.kernel.tables import read_rows, write_rows
@@ -66,31 +67,31 @@ def test_answer_takes_a_system_a_function_or_a_prompt(project, fake_openai):
     assert answers()[0][0] == "none/bare/fake"
 
 
-def test_an_unknown_system_is_met_with_all_that_may_be_meant(project):
+def test_an_unknown_system_is_met_with_all_that_may_be_meant(project, says):
     ran = ragstone("answer", "--system", "inhose")
     assert ran.code == 2
     assert "unknown system 'inhose'" in ran.err
-    assert "Did you mean 'inhouse'" in ran.err
+    says(ran.err)
 
 
-def test_failed_answers_are_told_and_a_run_of_them_ends_well(project, fake):
+def test_failed_answers_are_told_and_a_run_of_them_ends_well(project, fake, says):
     fake.script = lambda asked: Answered(200, b"<html>")
     ran = ragstone("answer")
     assert ran.code == 5  # not one was answered
-    assert "3 answers in answers.jsonl; 3 failed." in ran.err
-    assert "mine: 3 of 3 answers failed" in " ".join(ran.err.split())
+    says(sentence_in(ran.err, "3 answers in"))
+    says(sentence_in(ran.err, "3 answers failed"))
     ran = ragstone("run")
     assert ran.code == 5  # and none was scored
     assert "3 application failed" in ran.err + ran.out
     assert ragstone("run", "--force", "--strict").code == 5
 
 
-def test_answers_from_the_ledger_are_told_with_how_to_ask_anew(project):
+def test_answers_from_the_ledger_are_told_with_how_to_ask_anew(project, says):
     ragstone("answer")
     ran = ragstone("answer", "--force", "--offline")
     words = " ".join(ran.err.split())
-    assert "mine: 3 of 3 answers are from the ledger" in words
-    assert 'write `version = "2"` into [systems.mine]' in words
+    says(sentence_in(ran.err, "are from the"))
+    assert "[systems.mine]" in words
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.command import ragstone
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.golden import sentence_in
 
 from ragstone.features.answer.answering import answer, answer_to_file
 from ragstone.features.judge._sheet import AnswerSheet
@@ -73,10 +74,11 @@ class TestOnRay:
         assert len(made["local"]) == 7  # documents chunks questions rankings answers judgements calls
         assert made["ray"] == made["local"]
 
-    def test_ingest_and_chunk_as_commands_with_shards(self, ray_here: None, project: Path) -> None:
+    def test_ingest_and_chunk_as_commands_with_shards(self, ray_here: None, project: Path, says) -> None:
         for kind in ("local", "ray"):
             ran = ragstone("ingest", "manuals", "-o", f"{kind}/", "--engine", kind, "--duplicates", "ignore")
-            assert (ran.code, "skipped manuals/empty.md: it holds no text" in ran.err) == (0, True), ran.err
+            assert ran.code == 0
+            says(sentence_in(ran.err, "skipped manuals"))
             assert (
                 ragstone("chunk", kind, "-o", f"{kind}-chunks/", "--size", "40", "--engine", kind).code == 0
             )
@@ -154,7 +156,7 @@ class TestWrongUse:
         async with open_session(choose(Settings(), "engine", kind="ray")) as session:
             check_importable("any.module:function", session)
 
-    def test_batch_and_ray_are_refused_together(self, project: Path) -> None:
+    def test_batch_and_ray_are_refused_together(self, project: Path, says) -> None:
         ran = ragstone(
             "answer", "--questions", "questions.jsonl", "--documents", "manuals", "--model", "openai/x",
             "--batch", "--engine", "ray", "--yes", "--offline",
@@ -164,7 +166,8 @@ class TestWrongUse:
             "answer", "--questions", "questions.jsonl", "--documents", "manuals", "--model", "openai/x",
             "--batch", "--engine", "ray", "--yes",
         )  # fmt: skip
-        assert (ran.code, "--batch has the provider do the calls" in ran.err) == (2, True)
+        assert ran.code == 2
+        says(ran.err.splitlines()[-1])
 
     def test_an_unknown_engine_names_the_known_ones(self, project: Path) -> None:
         ran = ragstone("chunk", "x.jsonl", "--engine", "spark")

@@ -47,7 +47,7 @@ def test_the_goals_that_were_met_are_shown_and_written(project, says):
     assert ran.code == 0
     says(sentence_in(ran.out, "goal met:"))
     says(sentence_in(ran.out, "Goal not met"))
-    says(ran.err)
+    says(ran.err.splitlines()[-1])
     ann, ben = read_rows("answers.jsonl", Answer)
     assert [turn.content for turn in ann.turns] == ["Hello", "Hm.", "When do I sow?", "In May."]
     assert ben.metadata == {"persona": "ben", "goal_met": False, "n_turns": 1, "ended": "silence"}

@@ -73,12 +73,12 @@ def test_all_that_differs_is_told_at_once(says):
     assert match(a, run(judged(FIVE, "two", metric="two")), metrics=["two"]).keys
 
 
-def test_file_of_a_judge_that_was_changed_is_refused_also_of_a_member():
+def test_file_of_a_judge_that_was_changed_is_refused_also_of_a_member(says):
     rows = judged(FIVE, "jury")
     a = run(rows, judges={"jury": "1", "member": "1", "unused": "1"})
     for changed in ("jury", "member"):
         b = run(rows, judges={"jury": "1", "member": "1"} | {changed: "2"})
-        assert f"the file of judge {changed} differs" in refusal(a, b)
+        says(refusal(a, b))
 
 
 def test_file_of_a_judge_that_is_not_looked_at_may_change():

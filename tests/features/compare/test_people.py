@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 from tests.support.judged_runs import answers, judged, questions, write_run
 from tests.support.surfaces import shown
 
@@ -59,14 +60,12 @@ def test_flattered_system_is_better_by_the_judge_and_not_by_people():
     assert (found.difference, found.p, found.p_holm) == (raw.difference, raw.p, raw.p_holm)
 
 
-def test_a_real_gain_is_found_with_labels():
+def test_a_real_gain_is_found_with_labels(says):
     human, judge = scores_of(gain=0.15, taste=0.05)
     found = api.compare(*sides(judge), labels=labels_of(human, 100))
     assert found.metrics[0].verdict == "better"
     assert found.gate.outcome == "passed"
-    assert (
-        gate_told(found.gate) == "Gate: passed: better, corrected by people's labels (correct: correctness)."
-    )
+    says(gate_told(found.gate))
 
 
 def test_sentences_of_each_outcome(says):
@@ -147,10 +146,7 @@ def test_two_runs_of_one_system_need_to_be_told_apart(folder, says):
     assert first == second
     assert first.n_labelled == 40
     stale = [*by_text, msgspec.structs.replace(bare[0], metadata={"answer": "of April"}, question_id="q50")]
-    assert (
-        "1 label left out: given to other answers than these."
-        in api.compare("may", "july", labels=stale).notes
-    )
+    says("\n".join(api.compare("may", "july", labels=stale).notes))
 
 
 def test_two_systems_of_one_run_are_compared_by_their_labels():
@@ -195,7 +191,7 @@ def test_rows_of_a_third_system_beside_both_do_no_harm():
     assert found.metrics[0] == api.compare(*sides(judge), labels=labels_of(human, 100)).metrics[0]
 
 
-def test_metric_without_labels_keeps_the_judges_verdict_and_says_so():
+def test_metric_without_labels_keeps_the_judges_verdict_and_says_so(says):
     human, judge = scores_of()
     ours, theirs = sides(judge)
     other, more = sides(judge, judge="relevant", metric="relevance")
@@ -204,7 +200,7 @@ def test_metric_without_labels_keeps_the_judges_verdict_and_says_so():
     assert first.corrected is not None
     assert (second.corrected, second.verdict) == (None, "better")
     [note] = [line for line in found.notes if "sees them" in line]
-    assert note.startswith("Differences by relevant are as openai/gpt-4o-mini")
+    says(note)
     # Holm is over what decides: the judge's p of the second, and that of people's labels of the first.
     assert second.p_holm == pytest.approx(min(1, 2 * second.p))
     assert first.corrected.p_holm == pytest.approx(first.corrected.p)
@@ -226,16 +222,16 @@ def test_a_baseline_asks_no_model_and_has_no_taste_but_may_err(says):
         says(line)
 
 
-def test_nothing_is_said_where_no_score_differs():
+def test_nothing_is_said_where_no_score_differs(says):
     _, judge = scores_of()
     same = (judge[0], judge[0])
     found = api.compare(*sides(same))
     assert found.notes == []
-    assert metric_told(found.metrics[0]).startswith("No score differs in 200 questions.")
+    says(metric_told(found.metrics[0]))
     assert "cannot tell" not in shown(comparison_document(found, gated=False), 100)
 
 
-def test_a_run_and_its_copy_have_no_score_that_differs(folder):
+def test_a_run_and_its_copy_have_no_score_that_differs(folder, says):
     _, judge = scores_of(n=60)
     for name in ("run", "copy"):
         write_run(
@@ -247,7 +243,7 @@ def test_a_run_and_its_copy_have_no_score_that_differs(folder):
         )
     ran = ragstone("compare", "run", "copy", "--gate")
     assert ran.code == 0
-    assert "No score differs in correct: correctness" in ran.out
+    says(sentence_in(ran.out, "No score differs"))
     assert "cannot tell" not in ran.out.casefold()
 
 
@@ -316,7 +312,7 @@ def test_family_is_read_from_the_name(model, family):
     assert model_family(model) == family
 
 
-def test_a_judge_that_favours_length_is_found_out(folder):
+def test_a_judge_that_favours_length_is_found_out(folder, says):
     rng = np.random.default_rng(5)
     n = 200
     long = rng.random(n) < 0.5
@@ -330,7 +326,7 @@ def test_a_judge_that_favours_length_is_found_out(folder):
     row = api.compare(folder / "a", folder / "b", labels=labels).metrics[0]
     assert row.length is not None
     assert row.length.slope.low > 0
-    assert "It gives an answer twice as long" in metric_told(row)
+    says(metric_told(row))
 
 
 def test_labels_for_several_runs_are_refused(folder):

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from tests.support.command import ragstone
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.golden import sentence_in
 from tests.support.postgres import PASSWORD, options
 from tests.support.scripts import Body, Said, always, fail, fit_schema, say
 
@@ -34,20 +35,20 @@ def test_extras_for_clusters_storage_and_databases_are_named(project):
 
 
 @pytest.mark.parametrize(("kind", "code"), [("ray", 2), ("local", 0)])
-def test_an_address_without_a_cluster_fails_where_stages_run_there(project, nobody, kind, code):
+def test_an_address_without_a_cluster_fails_where_stages_run_there(project, nobody, kind, code, says):
     (project / "ragstone.toml").write_text(f'[engine]\nkind = "{kind}"\naddress = "{nobody}"\n')
     ran = ragstone("doctor")
     assert ran.code == code
     if "-> pip install 'ragstone[ray]'" not in ran.out:
-        assert f"[engine] address: no Ray cluster at '{nobody}'" in ran.out
+        says(sentence_in(ran.out, "[engine] address:").partition(" ([Errno")[0])
 
 
-def test_a_database_that_does_not_answer_fails_without_showing_the_password(project, nobody):
+def test_a_database_that_does_not_answer_fails_without_showing_the_password(project, nobody, says):
     pytest.importorskip("psycopg")
     (project / "ragstone.toml").write_text(f'[ledger]\nurl = "postgresql://ann:sesame@{nobody}/them"\n')
     ran = ragstone("doctor")
     assert ran.code == 2
-    assert f"FAILS   [ledger] url: postgresql://ann@{nobody}/them: the ledger cannot be used" in ran.out
+    says(sentence_in(ran.out, "[ledger] url:"))
     assert "sesame" not in ran.out + ran.err
 
 
@@ -99,20 +100,16 @@ def think(body: Body) -> Said:
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_a_model_is_asked_three_times_and_what_it_can_do_is_kept(project, fake_openai):
+def test_a_model_is_asked_three_times_and_what_it_can_do_is_kept(project, fake_openai, says):
     kept, detail = probed(project, fake_openai)
     assert fake_openai.n_requests == 3
-    assert re.fullmatch(
-        r"answered in \d\.\d s; replies in JSON by json_schema; no log-probabilities; no reasoning seen; "
-        "limit by max_tokens; takes temperature",
-        detail,
-    )
+    says(re.sub(r"in \d+\.\d s", "in … s", detail))
     assert (kept["model"], kept["form"], kept["logprobs"]) == ("openai/fake", "json_schema", False)
-    assert "replies in JSON by json_schema" in " ".join(ragstone("models").out.split())
+    assert "json_schema" in ragstone("models").out
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_a_reasoning_model_is_known_by_its_probe(project, fake_openai):
+def test_a_reasoning_model_is_known_by_its_probe(project, fake_openai, says):
     fake_openai.script = think
     kept, detail = probed(project, fake_openai)
     # Three replies of 700 tokens of thought each; what was cut off after 8 tokens was asked for again.
@@ -121,17 +118,17 @@ def test_a_reasoning_model_is_known_by_its_probe(project, fake_openai):
         "max_completion_tokens",
         False,
     )
-    assert "reasons (2,100 tokens in three replies)" in detail
+    says(re.sub(r"in \d+\.\d s", "in … s", detail))
     assert "takes no temperature" in detail
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_the_way_in_which_json_is_asked_for_is_the_first_that_is_understood(project, fake_openai):
+def test_the_way_in_which_json_is_asked_for_is_the_first_that_is_understood(project, fake_openai, says):
     fake_openai.refuse = {"json_schema", "tool"}
     fake_openai.script = always('{"verdict": "yes"}')
     kept, detail = probed(project, fake_openai)
     assert (kept["form"], kept["structured"]) == ("json_object", True)
-    assert "replies in JSON by json_object" in detail
+    says(re.sub(r"in \d+\.\d s", "in … s", detail))
 
 
 @pytest.mark.usefixtures("models_alone")
@@ -155,11 +152,11 @@ def test_log_probabilities_that_come_are_told(project, fake_openai):
 
 
 @pytest.mark.usefixtures("models_alone")
-def test_a_model_that_does_not_write_json_answers_all_the_same(project, fake_openai):
+def test_a_model_that_does_not_write_json_answers_all_the_same(project, fake_openai, says):
     fake_openai.script = always("Yes.")
     kept, detail = probed(project, fake_openai)
     assert (kept["structured"], kept["form"]) == (False, None)
-    assert "no reply in JSON that fits" in detail
+    says(re.sub(r"in \d+\.\d s", "in … s", detail))
 
 
 @pytest.mark.usefixtures("models_alone")

@@ -26,19 +26,21 @@ def test_export_takes_its_files_as_all_commands_do(folder, tmp_path):
     assert (ran.code, ran.err.splitlines()) == (0, ["a.csv: 4 rows.", "b.jsonl: 4 rows."])
 
 
-def test_export_replaces_nothing_unasked(folder, tmp_path):
+def test_export_replaces_nothing_unasked(folder, tmp_path, says):
     (tmp_path / "a.csv").write_text("mine")
     ran = ragstone("export", folder, "b.csv", "a.csv")
-    assert (ran.code, "a.csv exists and was not touched" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
     assert not (tmp_path / "b.csv").exists()  # all are checked before one is written
     assert ragstone("export", folder, "a.csv", "--force").code == 0
 
 
-def test_export_of_nothing_or_of_no_run_says_what_to_do(folder):
-    assert "Name a file, e.g. results.csv, or give --mlflow" in ragstone("export", folder).err
-    assert "no such run folder" in ragstone("export", "runs/none", "a.csv").err
+def test_export_of_nothing_or_of_no_run_says_what_to_do(folder, says):
+    says(ragstone("export", folder).err)
+    says(ragstone("export", "runs/none", "a.csv").err)
     ran = ragstone("export", folder, "a.xlsx")
-    assert (ran.code, "Use one of: .csv" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
 def test_export_tells_of_cells_that_excel_cuts(write_run, folder):
@@ -48,11 +50,11 @@ def test_export_tells_of_cells_that_excel_cuts(write_run, folder):
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-def test_export_to_mlflow_says_where_the_run_is(folder, tmp_path, monkeypatch):
+def test_export_to_mlflow_says_where_the_run_is(folder, tmp_path, monkeypatch, says):
     pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     store = (tmp_path / "mlruns").as_uri()
-    assert "No MLflow store is named" in ragstone("export", folder, "--mlflow").err
+    says(ragstone("export", folder, "--mlflow").err)
     ran = ragstone("export", folder, "--mlflow", "--tracking-uri", store, "--experiment", "wheat")
     assert (ran.code, "of experiment wheat logged." in ran.err) == (0, True)
     assert (

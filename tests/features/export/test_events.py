@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from google.protobuf.json_format import MessageToDict
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 from tests.support.otlp import collecting_logs, rejecting, values
 
 import ragstone as api
@@ -126,22 +127,15 @@ def test_n_judgements_are_n_events_in_several_requests_and_a_second_time_none(co
     assert api.send_judgements(file, collector.url).sent == 1300
 
 
-def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(collector, tmp_path):
+def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(collector, tmp_path, says):
     file = write(tmp_path / "j.jsonl", [judgement(n) for n in range(1300)])
     collector.reply = lambda number, _n: (500 if number == 2 else 200, {}, b'{"message": "disk full"}')
     ran = ragstone("export", file, "--otlp", collector.url)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.replace(collector.url, "URL").splitlines() == [
-        "ragstone: URL/v1/logs: HTTP 500: disk full. It refuses what was sent; sending it again does not "
-        "help. 512 of 1,300 events had been sent, and this is recorded: run the same command again to send "
-        "the rest."
-    ]
+    says(ran.err.replace(collector.url, "URL"))
     collector.reply = lambda number, _n: (200, {}, b"")
     ran = ragstone("export", file, "--otlp", collector.url)
-    assert ran.err.replace(collector.url, "URL").splitlines() == [
-        "URL/v1/logs: 788 events sent.",
-        "512 events had been sent there before; --force sends them again.",
-    ]
+    says(ran.err.replace(collector.url, "URL"))
     assert [one["ragstone.question_id"] for one in collector.attributes()] == [f"q{n}" for n in range(1300)]
     ran = ragstone("export", file, "--otlp", collector.url, "--force")
     assert (ran.code, len(collector.records)) == (0, 2600)
@@ -150,7 +144,7 @@ def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(colle
 
 
 def test_a_collector_that_is_busy_is_asked_again_after_the_pause_that_it_names(
-    collector, tmp_path, monkeypatch
+    collector, tmp_path, monkeypatch, says
 ):
     file = write(tmp_path / "j.jsonl", [judgement()])
     waits = []
@@ -169,18 +163,21 @@ def test_a_collector_that_is_busy_is_asked_again_after_the_pause_that_it_names(
     assert api.send_judgements(file, collector.url).sent == 1
     assert (waits, len(collector.records)) == ([7.0, 0.0, 1.0], 1)
     collector.reply = lambda _number, _n: (504, {}, b"")
-    with pytest.raises(DataError, match=r"5 tries \(HTTP 504: no reason is given\).*No event was sent"):
+    with pytest.raises(DataError) as error:
         api.send_judgements(file, collector.url, anew=True)
+    says(error.value)
     collector.reply = lambda _number, _n: (429, {"Retry-After": "7200"}, b"")
-    with pytest.raises(DataError, match="asks for a pause of 120 min: send again after that"):
+    with pytest.raises(DataError) as error:
         api.send_judgements(file, collector.url, anew=True)
+    says(error.value)
 
 
 @pytest.mark.parametrize("status", [400, 408, 500, 501])
-def test_what_a_collector_refuses_is_not_sent_again(collector, tmp_path, status):
+def test_what_a_collector_refuses_is_not_sent_again(collector, tmp_path, status, says):
     collector.reply = lambda _number, _n: (status, {}, b"")
-    with pytest.raises(DataError, match="sending it again does not help"):
+    with pytest.raises(DataError) as error:
         api.send_judgements(write(tmp_path / "j.jsonl", [judgement()]), collector.url)
+    says(error.value)
     assert len(collector.sizes) == 1
 
 
@@ -202,18 +199,12 @@ def test_a_wrong_key_address_or_way_is_said_with_what_to_do(collector, tmp_path,
     assert (ran.code, words in ran.err) == (2, True)
 
 
-def test_what_a_collector_rejects_is_counted_said_and_not_sent_again(collector, tmp_path):
+def test_what_a_collector_rejects_is_counted_said_and_not_sent_again(collector, tmp_path, says):
     file = write(tmp_path / "j.jsonl", [judgement(n) for n in range(600)])
     collector.reply = lambda _number, n: (200, {}, rejecting(n // 2, "quota of today"))
     ran = ragstone("export", file, "--otlp", collector.url)
-    assert (ran.code, ran.err.replace(collector.url, "URL").splitlines()) == (
-        2,
-        [
-            "URL/v1/logs: 600 events sent.",
-            "ragstone: URL/v1/logs: the collector rejected 300 of 600 events (quota of today). OTLP forbids "
-            "sending these again: change what it accepts, then export with --force.",
-        ],
-    )
+    assert ran.code == 2
+    says(ran.err.replace(collector.url, "URL"))
     again = api.send_judgements(file, collector.url)
     assert (again.sent, again.before, again.rejected, len(collector.sizes)) == (0, 600, 300, 2)
     told = json.dumps({"partialSuccess": {"rejectedLogRecords": "4", "errorMessage": "no"}}).encode()
@@ -231,7 +222,7 @@ def test_a_reply_that_nobody_understands_is_a_request_that_was_taken(collector, 
 
 
 def test_a_request_that_is_too_large_is_sent_in_halves_and_one_event_too_large_is_rejected(
-    collector, tmp_path, monkeypatch
+    collector, tmp_path, monkeypatch, says
 ):
     rows = [judgement(n, rationale="word " * (6000 if n == 3 else 2)) for n in range(8)]
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
@@ -241,26 +232,26 @@ def test_a_request_that_is_too_large_is_sent_in_halves_and_one_event_too_large_i
         f"q{n}" for n in range(8) if n != 3
     ]
     assert (outcome.sent, outcome.rejected) == (8, 1)
-    assert "is too large for it (HTTP 413)" in outcome.message
+    says(outcome.message)
 
 
-def test_a_collector_that_hangs_is_given_up(collector, tmp_path, monkeypatch):
+def test_a_collector_that_hangs_is_given_up(collector, tmp_path, monkeypatch, says):
     monkeypatch.setattr(_collector, "TRIES", 2)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "20")  # one second is the least
     collector.wait_s = 3.0
-    with pytest.raises(DataError, match=r"2 tries \(no reply within 1 s\)"):
+    with pytest.raises(DataError) as error:
         api.send_judgements(write(tmp_path / "j.jsonl", [judgement()]), collector.url)
+    says(error.value)
 
 
-def test_a_collector_that_is_not_there_is_named(tmp_path, monkeypatch):
+def test_a_collector_that_is_not_there_is_named(tmp_path, monkeypatch, says):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_collector, "backoff_s", lambda *_: 0.0)
     ran = ragstone(
         "export", write(tmp_path / "j.jsonl", [judgement()]), "--otlp", "http://u:secret@127.0.0.1:9"
     )
     assert ran.code == 2
-    assert "http://127.0.0.1:9/v1/logs: events could not be sent in 5 tries" in ran.err
-    assert "Check that an OpenTelemetry collector takes logs over HTTP there." in ran.err
+    says(ran.err)
     assert "secret" not in ran.err
 
 
@@ -310,10 +301,11 @@ def test_a_variable_that_is_wrong_is_named(name, value, words):
         _collector.endpoint_of(None, variables)
 
 
-def test_a_user_in_the_address_and_a_key_are_too_much_and_headers_of_the_request_are_ours():
+def test_a_user_in_the_address_and_a_key_are_too_much_and_headers_of_the_request_are_ours(says):
     variables = {"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=x,content-type=text/plain,x-a=b"}
-    with pytest.raises(ConfigError, match="keep one of them"):
+    with pytest.raises(ConfigError) as error:
         _collector.endpoint_of("http://u:p@c", variables)
+    says(error.value)
     assert _collector.endpoint_of("http://c", variables).headers == {"Authorization": "x", "x-a": "b"}
 
 
@@ -325,7 +317,7 @@ def test_a_certificate_that_is_none_is_told_before_anything_is_sent(tmp_path):
             _collector.endpoint_of("https://c", variables)
 
 
-def test_keys_go_with_the_request_and_into_no_message(collector, tmp_path, monkeypatch):
+def test_keys_go_with_the_request_and_into_no_message(collector, tmp_path, monkeypatch, says):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20sesame-open-up, x-team=rag")
     file = write(tmp_path / "j.jsonl", [judgement()])
     api.send_judgements(file, collector.url)
@@ -334,16 +326,16 @@ def test_keys_go_with_the_request_and_into_no_message(collector, tmp_path, monke
     collector.reply = lambda _number, _n: (401, {}, b'{"message": "Bearer sesame-open-up is no key for rag"}')
     ran = ragstone("export", file, "--otlp", collector.url, "--force")
     assert "sesame" not in ran.err
-    assert "is no key for rag" in ran.err
+    says(ran.err)
     notes = b"".join(path.read_bytes() for path in (tmp_path / ".ragstone").rglob("*.json"))
     assert b"sesame" not in notes
 
 
-def test_an_explanation_of_ten_megabytes_is_cut_and_the_cut_is_said(collector, tmp_path):
+def test_an_explanation_of_ten_megabytes_is_cut_and_the_cut_is_said(collector, tmp_path, says):
     long = "reach me: " + "far too many words " * 550_000 + "anna@example.com"
     file = write(tmp_path / "j.jsonl", [judgement(1, rationale=long), judgement(2)])
     ran = ragstone("export", file, "--otlp", collector.url)
-    assert "1 text longer than 32,000 characters: only the beginning was sent." in ran.err
+    says(sentence_in(ran.err, "1 text longer"))
     text = collector.attributes()[0]["gen_ai.evaluation.explanation"]
     assert text.endswith(f"[cut: {len(long):,} characters]")
     assert len(text) < 32_100
@@ -392,14 +384,14 @@ def test_a_name_of_a_judge_never_runs_code(collector, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_rows_that_cannot_be_read_are_told_before_anything_is_sent(collector, tmp_path):
+def test_rows_that_cannot_be_read_are_told_before_anything_is_sent(collector, tmp_path, says):
     file = write(tmp_path / "j.jsonl", [judgement(n) for n in range(700)])
     with file.open("ab") as grown:
         grown.write(b'{"question_id": "x"}\n')
     ran = ragstone("export", file, "--otlp", collector.url)
     assert (ran.code, "j.jsonl:701" in ran.err, collector.sizes) == (2, True, [])
     ran = ragstone("export", tmp_path, "--otlp", collector.url)
-    assert "no judgements.jsonl in this folder" in ran.err
+    says(ran.err)
 
 
 def test_statements_that_are_not_supported_are_the_explanation(collector, tmp_path):
@@ -449,7 +441,9 @@ def test_judgements_that_were_sent_are_read_back_as_they_were(collector, tmp_pat
     )
 
 
-def test_events_that_came_twice_are_one_judgement_and_others_in_the_log_are_kept(collector, tmp_path, caplog):
+def test_events_that_came_twice_are_one_judgement_and_others_in_the_log_are_kept(
+    collector, tmp_path, caplog, says
+):
     file = write(tmp_path / "j.jsonl", [judgement(1), judgement(2)])
     api.send_judgements(file, collector.url)
     api.send_judgements(file, collector.url, anew=True)
@@ -466,14 +460,16 @@ def test_events_that_came_twice_are_one_judgement_and_others_in_the_log_are_kept
     log.write_text(log.read_text() + more + "\n")
     back = list(api.read_rows(log, api.Judgement))
     assert sorted(row.judge for row in back) == ["faithfulness", "faithfulness", "tone"]
-    assert "2 judgements repeat earlier ones: the latest of each counts" in caplog.text
-    with pytest.raises(api.DataError, match="no label by a person"):
+    says(caplog.text)
+    with pytest.raises(api.DataError) as error:
         list(api.read_rows(log, api.Label))
+    says(error.value)
 
 
-def test_a_web_page_is_no_collector_though_it_answers_200(collector, tmp_path):
+def test_a_web_page_is_no_collector_though_it_answers_200(collector, tmp_path, says):
     collector.reply = lambda _number, _n: (200, {}, b"\n<!doctype html><title>Sign in</title>")
-    with pytest.raises(api.DataError, match=r"web page.*No event was sent"):
+    with pytest.raises(api.DataError) as error:
         api.send_judgements(write(tmp_path / "j.jsonl", [judgement(1)]), collector.url)
+    says(error.value)
     collector.reply = lambda _number, _n: (200, {}, b"")
     assert api.send_judgements(tmp_path / "j.jsonl", collector.url).sent == 1

@@ -36,10 +36,8 @@ FIT = ("judges", "fit", "judgements.jsonl", "labels.jsonl", "--cheap", "containm
 
 def test_a_cascade_is_fitted_written_and_used(judged, says):
     ran = ragstone(*FIT, "-o", "steps.toml")
-    assert (ran.code, ran.err) == (
-        0,
-        "Cascade in steps.toml. Use it: ragstone judge SHEET --judge steps.toml\n",
-    )
+    assert ran.code == 0
+    says(ran.err)
     says(lines_with(ran.out, "yes from"))
     cheap, dear = load_judge(judged / "steps.toml").members
     assert (cheap.judge, dear.judge) == ("containment", "token_f1")
@@ -62,10 +60,11 @@ def test_the_dear_judge_may_be_named_and_labels_be_grades(judged):
     assert ragstone(*FIT, "--dear", "chrf", "-o", "more.toml").code == 2
 
 
-def test_a_file_that_exists_stays_as_it_is(judged):
+def test_a_file_that_exists_stays_as_it_is(judged, says):
     (judged / "steps.toml").write_text("mine")
     ran = ragstone(*FIT, "-o", "steps.toml")
-    assert (ran.code, "exists and was not touched" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
     assert (judged / "steps.toml").read_text() == "mine"
     assert ragstone(*FIT, "-o", "steps.toml", "--force").code == 0
 

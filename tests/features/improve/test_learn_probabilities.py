@@ -50,21 +50,20 @@ def learn(folder, decision_server):
     return run
 
 
-def test_an_overconfident_model_is_brought_near_to_the_truth_and_written(learn, folder, decision_server):
+def test_an_overconfident_model_is_brought_near_to_the_truth_and_written(
+    learn, folder, decision_server, says
+):
     found, true = learn(4.0)
     assert (found.by, found.verdict) == ("probabilities", "better")
     tested = found.tested
     assert tested.toward.verdict == "better"
     assert tested.nearer.difference.value > 0
     assert tested.error_before.value > 0.1 > tested.error.value
-    assert (
-        "makes a small one read too high on average, by about 0.03 on 200 answers"
-        in _learn_words.tested_text(found)
-    )
+    says(_learn_words.tested_text(found))
     worse = msgspec.structs.replace(tested.nearer.difference, value=-0.014)
     nearer = msgspec.structs.replace(tested.nearer, difference=worse)
     other = msgspec.structs.replace(found, tested=msgspec.structs.replace(tested, nearer=nearer))
-    assert "Brier score before minus now: −0.014 (" in _learn_words.tested_text(other)
+    says(_learn_words.tested_text(other))
     alone = msgspec.structs.replace(found, tested=msgspec.structs.replace(tested, error=None))
     assert "read too high" not in _learn_words.tested_text(alone)
     judge = load_judge(folder / "judges" / "my_same_answer.toml")

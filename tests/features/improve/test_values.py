@@ -98,9 +98,7 @@ def test_looks_at_the_same_questions_are_counted_whatever_the_labels_are_called(
 
 def test_a_card_says_which_look_it_is_and_from_the_third_on_why_that_matters(says):
     looks = [looked(), looked(), looked("d2")]
-    assert look_notes(1, looks, 40) == [
-        "Look 1 at this test part (mixed, 40 labelled answers); by anna, 2026-11-22."
-    ]
+    says("\n".join(look_notes(1, looks, 40)))
     first, caution = look_notes(3, looks, 40)
     says(first)
     assert caution == CAUTION.format(n=3)

@@ -5,6 +5,7 @@ import json
 import openpyxl
 import pytest
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 
 from ragstone.kernel.records import Document
 from ragstone.kernel.tables import read_rows
@@ -95,13 +96,14 @@ def test_settings_of_a_run_read_documents_in_the_same_way(docs):
     assert [one.id for one in corpus.duplicates] == ["docs/b.txt"]
 
 
-def test_an_excel_file_is_ingested(folder):
+def test_an_excel_file_is_ingested(folder, says):
     book = openpyxl.Workbook()
     for row in (["crop", "answer"], ["maize", "Sow in May."], ["rice", "Flood it."]):
         book.active.append(row)
     book.save(folder / "crops.xlsx")
     for more in ((), ("--processes", 1)):
         ran = ragstone("ingest", "crops.xlsx", "--force", *more)
-        assert (ran.code, "2 documents in documents.jsonl." in ran.err) == (0, True), ran.err
+        assert ran.code == 0
+        says(sentence_in(ran.err, "2 documents in"))
         texts = [one.text for one in read_rows("documents.jsonl", Document)]
         assert texts == ["Sow in May.", "Flood it."]

@@ -71,18 +71,21 @@ def test_an_ingest_that_died_reads_only_the_files_from_the_last_one_on(papers, m
     assert contents(Path("out")) == contents(Path("whole"))
 
 
-def test_the_commands_say_what_is_wrong(papers):
+def test_the_commands_say_what_is_wrong(papers, says):
     Path("empty").mkdir()
     Path("empty/a.md").write_text(" ")
     ran = ragstone("ingest", "empty", "-o", "none/", "--duplicates", "ignore")
-    assert (ran.code, "the sources have no documents" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
     assert ragstone("ingest", "papers", "-o", "documents/").code == 0
     again = ragstone("ingest", "papers", "-o", "documents/")
     assert (again.code, "documents/_manifest.json was complete" in again.err) == (0, True)
     other = ragstone("ingest", "papers", "-o", "documents/", "--duplicates", "drop")
-    assert (other.code, "made with another value of --duplicates" in other.err) == (2, True)
+    assert other.code == 2
+    says(other.err)
     ran = ragstone("chunk", "documents", "-o", "documents/", "--force")
-    assert (ran.code, "is an input of this command" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
 def test_rows_flow_through_urls(papers):

@@ -2,6 +2,7 @@ import json
 
 import pytest
 from tests.support.command import TO_FILE, ragstone
+from tests.support.golden import sentence_in
 from tests.support.scripts import always, hang, html, say
 
 from ragstone.kernel.records import Judgement
@@ -23,13 +24,14 @@ def test_a_baseline_judges_a_sheet_without_model_and_without_ledger(project):
     assert not (project / ".ragstone").exists()
 
 
-def test_answers_that_failed_are_told_once_for_all_judges(project):
+def test_answers_that_failed_are_told_once_for_all_judges(project, says):
     (project / "failed.jsonl").write_text(
         '{"id": "q", "answer": "", "reference": "r", "error": "HTTP 500"}\n'
     )
     ran = ragstone("judge", "failed.jsonl", "--judge", "containment", "--judge", "chrf", *TO_FILE)
     said = " ".join(ran.out.split())
-    assert said.count("1 of 1 answers failed, and leave nothing to judge") == 1
+    assert said.count("leave nothing to") == 1
+    says(sentence_in(ran.out, "answers failed"))
     assert "judgements failed" not in said
 
 
@@ -48,16 +50,14 @@ def test_json_is_the_only_thing_on_standard_output(project):
     assert summary["metrics"][0]["statuses"] == {"scored": 6}
 
 
-def test_offline_answers_from_the_ledger_and_names_the_call_that_it_lacks(project, fake_openai):
+def test_offline_answers_from_the_ledger_and_names_the_call_that_it_lacks(project, fake_openai, says):
     command = (*RELEVANCE, *MODEL, "--force")
     ragstone(*command, "--limit", 2)
     fake_openai.forget()
     ran = ragstone(*command, "--offline", "--limit", 3)
     assert fake_openai.n_requests == 0
     assert "2 of 3" in ran.out
-    assert (
-        "offline, and the ledger lacks this call" in list(read_rows("judgements.jsonl", Judgement))[2].error
-    )
+    says(list(read_rows("judgements.jsonl", Judgement))[2].error.partition(": ")[0])
 
 
 def test_questions_and_references_may_stand_in_another_file(project):
@@ -148,10 +148,11 @@ def test_wrong_use_is_met_with_what_to_do_and_exit_code_2(project, case):
     assert (project / "labels.jsonl").read_bytes() == before
 
 
-def test_an_endpoint_that_answers_with_pages_stops_the_command(project, fake_openai):
+def test_an_endpoint_that_answers_with_pages_stops_the_command(project, fake_openai, says):
     fake_openai.script = always(html())
     ran = ragstone(*RELEVANCE, *MODEL)
-    assert (ran.code, "does not speak the OpenAI protocol" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err.splitlines()[-1])
     assert not (project / "judgements.jsonl").exists()
 
 
@@ -224,16 +225,18 @@ def test_the_forecast_of_pairs_counts_both_orders(project):
     assert sum(model["calls"] for model in json.loads(ran.out)["models"]) == 12
 
 
-def test_the_sheet_is_not_replaced_by_its_judgements(project):
+def test_the_sheet_is_not_replaced_by_its_judgements(project, says):
     before = (project / "answers.jsonl").read_bytes()
     ran = ragstone("judge", "answers.jsonl", "--judge", "containment", "-o", "answers.jsonl", "--force")
-    assert (ran.code, "is an input of this command" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
     assert (project / "answers.jsonl").read_bytes() == before
 
 
-def test_two_different_judges_of_one_name_are_not_one(project):
+def test_two_different_judges_of_one_name_are_not_one(project, says):
     ragstone("judges", "new", "containment.toml")
     ran = ragstone(*SHEET, "--judge", "containment", "--judge", "containment.toml")
-    assert (ran.code, "two different judges are named 'containment'" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
     twice = ragstone(*SHEET, "--judge", "containment", "--judge", "containment")
     assert twice.code == 0

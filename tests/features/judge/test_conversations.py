@@ -58,7 +58,8 @@ def test_the_limit_counts_conversations_and_a_run_may_be_judged_again(folder, ch
     again = ragstone("judge", replies, "--judge", "no_refusal", "--each-turn", "-o", "again.jsonl")
     assert again.code == 0
     first = folder / "runs" / "chats-turns" / "judgements.jsonl"
-    assert (folder / "again.jsonl").read_bytes() == first.read_bytes(), "a reply is not taken apart again"
+    # A reply is not taken apart again.
+    assert (folder / "again.jsonl").read_bytes() == first.read_bytes()
 
 
 def test_a_model_is_asked_of_every_reply_and_nothing_is_paid_twice(folder, chats, fake_openai, monkeypatch):

@@ -60,7 +60,8 @@ def test_several_judges_are_asked_in_one_request_a_row_and_replayed_byte_for_byt
     assert decision_server.n_requests == 20
     assert json.loads(ran.out)["calls"]["made"] == 20
     rows = list(read_rows("judgements.jsonl", Judgement))
-    assert {row.judge for row in rows} == {"relevance", "answered"}, "under their own names"
+    # Under their own names.
+    assert {row.judge for row in rows} == {"relevance", "answered"}
     first = (decided / "judgements.jsonl").read_bytes()
     again = ragstone(*command, "--force", "--offline")
     assert again.code == 0, again.err

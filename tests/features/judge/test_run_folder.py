@@ -122,11 +122,12 @@ def test_a_run_of_other_answers_is_not_touched(folder, sheet, says):
     assert len(judged(folder)) == 1
 
 
-def test_a_run_of_another_command_is_not_touched(folder, sheet):
+def test_a_run_of_another_command_is_not_touched(folder, sheet, says):
     (folder / "runs" / "my-sheet").mkdir(parents=True)
     (folder / "runs" / "my-sheet" / "manifest.json").write_text("{}")
     ran = ragstone("judge", sheet, "--judge", "containment")
-    assert (ran.code, "was written by `ragstone run`" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
 @pytest.mark.parametrize(
@@ -144,11 +145,12 @@ def test_a_file_with_more_than_the_command_makes_is_not_touched(folder, sheet, a
     assert (folder / "j.jsonl").read_bytes() == before
 
 
-def test_a_file_by_another_model_is_not_touched(folder, sheet):
+def test_a_file_by_another_model_is_not_touched(folder, sheet, says):
     words = ("judge", sheet, "--judge", "correctness", "-o", "j.jsonl", "--model")
     ragstone(*words, "openai/m")
     ran = ragstone(*words, "openai/other")
-    assert (ran.code, "were made with openai/m. Add --model openai/m" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
 def test_a_finished_file_and_the_same_command_end_well(folder, sheet, fake_openai):

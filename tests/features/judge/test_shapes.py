@@ -46,14 +46,11 @@ def test_it_is_judged_with_no_flag_or_by_the_commands_that_the_messages_print(
     assert right == ([1, 0] if missing else [1, 1, 0])
 
 
-def test_no_guess_is_silent(tmp_path, monkeypatch, caplog):
+def test_no_guess_is_silent(tmp_path, monkeypatch, caplog, says):
     shutil.copy(SHAPES / "excel-unicode.csv", tmp_path / "a.csv")
     monkeypatch.chdir(tmp_path)
     ragstone("judge", "a.csv", "--judge", "containment")
-    assert (
-        "a.csv: using column `Model Answer` as the answer, `Gold` as the reference, `Docs` as the contexts."
-        in caplog.text
-    )
+    says("\n".join(caplog.messages))
 
 
 NEAR = "question,Model Answer,answer,reference\nWho?,wrong,Ann,Ann\n"
@@ -81,7 +78,7 @@ def test_the_first_line_of_a_message_says_what_to_change(sheet, options, says, t
         assert (ran.code, says in ran.err.splitlines()[0]) == (2, True), ran.err
 
 
-def test_of_several_worksheets_that_fit_one_is_named(tmp_path, monkeypatch):
+def test_of_several_worksheets_that_fit_one_is_named(tmp_path, monkeypatch, says):
     openpyxl = pytest.importorskip("openpyxl")
     monkeypatch.chdir(tmp_path)
     book = openpyxl.Workbook()
@@ -92,10 +89,8 @@ def test_of_several_worksheets_that_fit_one_is_named(tmp_path, monkeypatch):
             sheet.append(row)
     book.save("a.xlsx")
     refused = ragstone("judge", "a.xlsx", "--judge", "containment")
-    assert (refused.code, refused.err.splitlines()[0]) == (
-        2,
-        "ragstone: a.xlsx: it has 2 worksheets. Name one of them: --worksheet May. They are: 'May', 'June'.",
-    )
+    assert refused.code == 2
+    says(refused.err.splitlines()[0])
     assert ragstone("judge", "a.xlsx", "--judge", "containment", "--worksheet", "june", *TO_FILE).code == 0
     assert json.loads(Path("judgements.jsonl").read_text())["score"] == 1
 
@@ -120,7 +115,7 @@ def judge_as_told(monkeypatch, ran):
     return judged(monkeypatch, *shlex.split(ran.err.rpartition("Run:\n")[2].splitlines()[0])[2:])
 
 
-def test_a_text_with_a_question_a_line_is_read_where_questions_are_wanted(tmp_path, monkeypatch):
+def test_a_text_with_a_question_a_line_is_read_where_questions_are_wanted(tmp_path, monkeypatch, says):
     monkeypatch.chdir(tmp_path)
     Path("q.txt").write_bytes(b"\xef\xbb\xbfHow high?\r\n\r\nWho wrote Emma?\r\n")
     Path("d.jsonl").write_text('{"id": "d", "text": "Jane Austen wrote Emma."}\n')
@@ -130,4 +125,5 @@ def test_a_text_with_a_question_a_line_is_read_where_questions_are_wanted(tmp_pa
     assert asked == ["How high?", "Who wrote Emma?"]
     assert ragstone("retrieve", *given).code == 0
     refused = ragstone("judge", "q.txt", "--judge", "containment")
-    assert (refused.code, "Ask them first (ragstone answer --questions FILE)" in refused.err) == (2, True)
+    assert refused.code == 2
+    says(refused.err)

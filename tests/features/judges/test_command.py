@@ -4,6 +4,7 @@ import re
 import msgspec
 import pytest
 from tests.support.command import ragstone
+from tests.support.golden import sentence_in
 from tests.support.scripts import always, say
 
 from ragstone.kernel.judging import judge_names, load_judge
@@ -95,14 +96,14 @@ def test_show_says_so_where_no_example_row_reaches_the_model(folder, says):
     says(ran.err)
 
 
-def test_show_prints_the_prompt_as_the_model_gets_it(folder):
+def test_show_prints_the_prompt_as_the_model_gets_it(folder, says):
     ran = ragstone("judges", "show", "rubric@scale=0-10,shots=1")
     shown = json.loads(ragstone("judges", "show", "rubric@scale=0-10,shots=1", "--json").out)
     [prompt] = shown["prompts"]
     assert [message["role"] for message in prompt["messages"]] == ["system", "user"]
     for message in prompt["messages"]:
         assert message["content"] in ran.out  # not a line of it broken
-    assert "examples  1 shown of 7" in ran.out
+    says(sentence_in(ran.out, "1 shown of"))
     assert "rubric@scale=0-10,shots=1, version 1" in ran.out
     assert prompt["schema"]["properties"]["correctness_score"] == {
         "type": "integer",
@@ -110,9 +111,9 @@ def test_show_prints_the_prompt_as_the_model_gets_it(folder):
     }
 
 
-def test_show_makes_no_call_and_leaves_no_trace(project, fake_openai):
+def test_show_makes_no_call_and_leaves_no_trace(project, fake_openai, says):
     ran = ragstone("judges", "show", "faithfulness")
-    assert "--- call 2, user" in ran.out
+    says(sentence_in(ran.out, "call 2, user"))
     assert "made-up reply" in ran.err
     assert fake_openai.n_requests == 0
     assert not (project / ".ragstone").exists()

@@ -409,11 +409,11 @@ def test_without_its_run_what_people_gave_is_still_told(run, people, olga, says)
     says(element(page, "labels only"))
 
 
-def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people, olga):
+def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people, olga, says):
     made(olga)
     (run / "runs" / "mine").rename(run / "runs" / "other")
     assert mark(olga, 0, annotator="olga", score=1).status_code == 200
-    assert "There is no run" in olga.get(f"{LABEL}/first/progress").text
+    says(sentence_in(olga.get(f"{LABEL}/first/progress").text, "There is no"))
     assert olga.get(f"{LABEL}/first/items/1").status_code == 200
 
 

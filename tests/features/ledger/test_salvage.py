@@ -140,12 +140,13 @@ def test_rows_of_older_files_and_numbers_in_any_form_are_read(tmp_path):
         assert list(salvage.rows()) == [*rows, (key(99), "m", said, 5.5)]
 
 
-def test_a_file_in_disorder_is_said_to_be_before_a_call_is_paid_for(path):
+def test_a_file_in_disorder_is_said_to_be_before_a_call_is_paid_for(path, says):
     content = bytearray(path.read_bytes())
     at = content.index(key(2**100 * 150))
     content[at] = 255  # its row is not in its place then: good ones beside it are not found
     path.write_bytes(content)
     opened = Ledger(path)
-    with pytest.raises(DataError, match=r"the ledger is damaged .*ledger export saved\.jsonl"):
+    with pytest.raises(DataError) as error:
         asyncio.run(opened.turn(key(5)))
+    says(error.value)
     opened.close()

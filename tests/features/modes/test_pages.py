@@ -3,6 +3,7 @@
 import getpass
 
 import pytest
+from tests.support.golden import sentence_in
 from tests.support.moded_run import RUN, write_moded_run
 from tests.support.workbench import create_workbench, opened, peopled
 
@@ -64,14 +65,14 @@ def test_a_broken_file_is_named_on_the_page(project, client):
     assert client.get(PAGE).status_code == 200
 
 
-def test_a_queue_of_a_mode_is_labelled_and_counted(project, client):
+def test_a_queue_of_a_mode_is_labelled_and_counted(project, client, says):
     ragstone.modes(project / RUN)
     made = client.post(f"{PAGE}/modes/queue", json={"mode": "refusals", "n": 30})
     assert made.status_code == 200, made.text
     go = made.json()["go"]
     assert client.post(f"{PAGE}/modes/queue", json={"mode": "refusals", "n": 30}).json()["go"] == go
     progress = client.get(go)
-    assert "by what the judge of a failure mode says" in progress.text
+    says(sentence_in(progress.text, "a failure mode"))
     name = go.split("/")[-2]
     queue = read_queue(project / ".ragstone/workbench/queues", name)
     assert (len(queue.items), queue.is_sample, queue.policy) == (

@@ -50,7 +50,7 @@ def test_several_systems_stand_in_order_with_a_verdict(says) -> None:
     assert "errors may favour" not in render_markdown(summary)  # there is no order
 
 
-def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
+def test_blame_stands_beside_its_counted_questions(summary: RunSummary, says) -> None:
     share = Estimate(value=0.25, low=0.1, high=0.4, n=40, method="wilson")
     shares = [
         ComponentShare(component="retriever", n=10, share=share),
@@ -69,9 +69,9 @@ def test_blame_stands_beside_its_counted_questions(summary: RunSummary) -> None:
     )
     blamed = BlameSummary(name="r", version="0", systems=[row], models={}, made_from={}, notes=[])
     text = render_markdown(summary, blamed)
-    assert "Of 40 counted questions, 10 lost their point." in text
-    assert "| retriever | 10 | 25 % | 10 to 40 % of 40 |" in text
-    assert "| judge |  | not measured | no second opinion |" in text
+    says(sentence_in(text, "Of 40 counted"))
+    says(sentence_in(text, "| retriever | 10"))
+    says(sentence_in(text, "| judge |"))
 
 
 def test_a_judge_without_worth_is_marked(summary: RunSummary, says) -> None:
@@ -79,10 +79,10 @@ def test_a_judge_without_worth_is_marked(summary: RunSummary, says) -> None:
     says(sentence_in(text, "| kappa −0.10"))
 
 
-def test_a_long_list_is_cut_and_says_so(summary: RunSummary) -> None:
+def test_a_long_list_is_cut_and_says_so(summary: RunSummary, says) -> None:
     notes = [f"Note {n}." for n in range(LONGEST_LIST + 3)]
     text = render_markdown(msgspec.structs.replace(summary, notes=notes))
-    assert "- 3 further notes in report.html." in text
+    says(sentence_in(text, "3 further notes"))
     assert "Note 11." in text
     assert "Note 12." not in text
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.support.command import ragstone
 from tests.support.fake_retriever import serving
+from tests.support.golden import sentence_in
 from tests.support.scripts import Said, nonce_in, prompt_of, schema_in
 
 from ragstone.kernel.records import Answer, Chunk, Document, Evidence, Question, Ranking, RankingItem
@@ -41,7 +42,7 @@ def found(path="rankings.jsonl"):
     return [[item.document_id for item in ranking.items] for ranking in read_rows(path, Ranking)]
 
 
-def test_what_the_settings_say_holds_unless_an_option_says_otherwise(corpus):
+def test_what_the_settings_say_holds_unless_an_option_says_otherwise(corpus, says):
     (corpus / "ragstone.toml").write_text(
         '[documents]\npaths = ["d.jsonl"]\n[questions]\npath = "q.jsonl"\n'
         '[retrieve]\nretriever = "mine"\nk = 12\n[chunk]\nmethod = "whole"\n'
@@ -51,13 +52,13 @@ def test_what_the_settings_say_holds_unless_an_option_says_otherwise(corpus):
     assert ran.code == 0
     summary = json.loads(ran.out)
     assert summary["retrieval"]["retriever"] == "mine"
-    assert "use a smaller k than 12" in ran.err
+    says(sentence_in(ran.err, "use a smaller"))
     assert summary["retrieval"]["index_s"] > 0
     assert summary["retrieval"]["search_s"] > 0
     ran = ragstone("retrieve", "--retriever", "bm25", "-k", 1, "--limit", 1, "--force")
     assert ran.code == 0
-    assert "bm25, measured on 1 question" in ran.out
-    assert "Cannot tell whether the scores are informative: every passage is relevant." in ran.out
+    says(sentence_in(ran.out, "measured on 1"))
+    says(sentence_in(ran.out, "Cannot tell whether"))
     assert found() == [["maize"]]
 
 
@@ -71,7 +72,7 @@ def test_chunks_made_before_stand_in_for_documents(corpus):
     ran = ranked("--chunks", "c.jsonl", documents=None)
     assert ran.code == 0
     assert found()[0][0] == "maize"
-    assert "name documents that the corpus lacks" not in ran.err
+    assert "the corpus lacks" not in ran.err
 
 
 def test_where_and_match_choose_chunks_by_their_tags(corpus, says):
@@ -108,10 +109,11 @@ def test_wrong_options_are_met_with_the_fix(corpus, arguments, says):
     assert (ran.code, says in ran.err) == (2, True), ran.err
 
 
-def test_without_questions_or_documents_it_says_what_to_give(corpus):
-    assert "Name a file with --questions" in ragstone("retrieve").err
+def test_without_questions_or_documents_it_says_what_to_give(corpus, says):
+    says(ragstone("retrieve").err)
     ran = ranked(documents=None)
-    assert (ran.code, "Name documents with --documents" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
 def test_qrels_go_before_what_the_questions_name(corpus):
@@ -122,26 +124,28 @@ def test_qrels_go_before_what_the_questions_name(corpus):
 
 
 @pytest.mark.parametrize("qrels", ["", "zz 0 wheat 1\n"])
-def test_qrels_that_name_none_of_the_questions_are_an_error(corpus, qrels):
+def test_qrels_that_name_none_of_the_questions_are_an_error(corpus, qrels, says):
     (corpus / "qrels.txt").write_text(qrels)
     for more in ((), ("--rankings", "theirs.txt")):
         (corpus / "theirs.txt").write_text("q0 Q0 maize 1 1.0 theirs\n")
         ran = ranked("--qrels", "qrels.txt", *more)
-        assert (ran.code, "qrels.txt: it has none of the questions" in ran.err) == (2, True)
+        assert ran.code == 2
+        says(ran.err)
 
 
-def test_what_cannot_be_measured_says_why(corpus):
+def test_what_cannot_be_measured_says_why(corpus, says):
     rows = [Ranking(question_id=f"q{n}", retriever="theirs", items=[]) for n in range(2)]
     write_rows(corpus / "theirs.jsonl", rows, Ranking)
-    assert "the rankings are empty" in ranked("--rankings", "theirs.jsonl").out
+    says(sentence_in(ranked("--rankings", "theirs.jsonl").out, "rankings are empty"))
     write_rows("q.jsonl", [Question(id="q0", question="Rye?")], Question, force=True)
-    assert "no question names its documents" in ranked().out
+    says(sentence_in(ranked().out, "no question names"))
 
 
-def test_a_file_without_rankings_is_an_error(corpus):
+def test_a_file_without_rankings_is_an_error(corpus, says):
     (corpus / "theirs.txt").write_text("")
     ran = ranked("--rankings", "theirs.txt")
-    assert (ran.code, "theirs.txt: the file has no rankings" in ran.err) == (2, True)
+    assert ran.code == 2
+    says(ran.err)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import msgspec
 import pytest
 from tests.support.builds import build_of, ten
+from tests.support.golden import sentence_in
 
 import ragstone
 from ragstone.features.build.certificate.counting import certify
@@ -31,7 +32,7 @@ def test_a_run_copies_the_certificate_and_its_report_shows_it(settings, certific
     summary = ragstone.run(settings)
     copy = tmp_path / "runs" / "starter" / "certificate.json"
     assert copy.read_bytes() == certificate.read_bytes()
-    assert '<h2 id="set" dir="auto">Evaluation set</h2>' in report(tmp_path)
+    assert '<h2 id="set"' in report(tmp_path)
     assert "changed since" not in report(tmp_path)
     assert not any("certificate" in note for note in summary.notes)
     certificate.unlink()
@@ -42,17 +43,16 @@ def test_a_run_copies_the_certificate_and_its_report_shows_it(settings, certific
     assert '<h2 id="set" dir="auto">' not in report(tmp_path)
 
 
-def test_a_run_of_fewer_says_so(settings, certificate, tmp_path):
-    n = len(list(read_rows(settings.path(settings.questions.path), Question)))
+def test_a_run_of_fewer_says_so(settings, certificate, tmp_path, says):
     questions = msgspec.structs.replace(settings.questions, limit=2)
     ragstone.run(msgspec.structs.replace(settings, questions=questions))
-    assert f"The run asked the first 2 of {n} certified questions." in report(tmp_path)
+    says(sentence_in(report(tmp_path), "The run asked"))
 
 
-def test_what_is_no_certificate_of_ours_is_noted_and_stops_no_run(settings, certificate, tmp_path):
+def test_what_is_no_certificate_of_ours_is_noted_and_stops_no_run(settings, certificate, tmp_path, says):
     certificate.write_text('{"issuer": "somebody"}')
     summary = ragstone.run(settings)
-    assert any("certificate next to the questions is not shown" in note for note in summary.notes)
+    says("\n".join(note for note in summary.notes if "certificate" in note))
     assert not (tmp_path / "runs" / "starter" / "certificate.json").exists()
 
 

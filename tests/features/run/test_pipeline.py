@@ -14,7 +14,7 @@ from ragstone.kernel.runs.run import read_run, read_summary
 from ragstone.kernel.tables import write_rows
 
 
-def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp_path):
+def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp_path, says):
     summary = ragstone.run(settings)
     folder = tmp_path / "runs" / "starter"
     names = {file.name for file in folder.iterdir()}
@@ -28,7 +28,7 @@ def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp
     assert sum(table.found_right + table.found_wrong for table in summary.blame) > 0
     # Every judge of the metric has a report card, and the others are named.
     assert {card.judge for card in summary.cards} == {"containment", "token_f1", "correctness"}
-    assert any("Not measured against people" in note and "faithfulness" in note for note in summary.notes)
+    says("\n".join(note for note in summary.notes if "faithfulness" in note))
 
 
 def test_run_again_it_makes_no_call_and_all_rows_are_the_same(settings, tmp_path, fake_openai):
@@ -108,7 +108,7 @@ def test_systems_that_share_no_question_are_said_to_stand_in_no_order(tmp_path, 
     )
     summary = ragstone.run(load_settings(tmp_path / "ragstone.toml"))
     assert (summary.systems is not None) == shared
-    assert any("2 systems are not ranked" in note for note in summary.notes) != shared
+    assert any("not ranked" in note for note in summary.notes) != shared
 
 
 def test_labels_of_the_runs_own_answers_give_report_cards(tmp_path):
@@ -191,7 +191,7 @@ def test_judges_and_prompts_of_ones_own_are_found_beside_the_settings(settings, 
     assert [(metric.judge, metric.system) for metric in summary.metrics] == [("tone", "bm25/mine/fake")]
 
 
-def test_a_question_about_a_dropped_duplicate_is_answered_by_the_one_that_was_kept(tmp_path):
+def test_a_question_about_a_dropped_duplicate_is_answered_by_the_one_that_was_kept(tmp_path, says):
     files = {
         "documents.jsonl": [
             {"id": name, "text": f"Maize needs water. {'Much.' * 9}"} for name in ("old", "new")
@@ -209,7 +209,7 @@ def test_a_question_about_a_dropped_duplicate_is_answered_by_the_one_that_was_ke
     dropped = ragstone.run(load_settings(tmp_path / "ragstone.toml"))
     assert dropped.counts["documents"] == 1
     assert dropped.retrieval[0].measures["recall@1"].value == 1.0
-    assert [note for note in dropped.notes if "new repeats old: left out" in note]
+    says("\n".join(dropped.notes))
     assert not any("corpus lacks" in note for note in dropped.notes)
 
 
@@ -227,7 +227,7 @@ def _labelled_sheet(folder, agree):
     return ragstone.run(load_settings(folder / "ragstone.toml"))
 
 
-def test_labels_of_some_of_the_runs_answers_correct_its_means(tmp_path):
+def test_labels_of_some_of_the_runs_answers_correct_its_means(tmp_path, says):
     summary = _labelled_sheet(tmp_path, 'labels = "labels.jsonl"')
     [mean] = summary.corrected
     assert (mean.judge, mean.system, mean.n_labelled, mean.n_rows) == ("containment", "default", 60, 120)
@@ -238,7 +238,7 @@ def test_labels_of_some_of_the_runs_answers_correct_its_means(tmp_path):
     written = json.loads((tmp_path / "runs" / "run" / "summary.json").read_text())
     assert written["corrected"][0]["corrected"]["value"] == 0.75
     page = (tmp_path / "runs" / "run" / "report.html").read_text()
-    assert "What people would give" in page
+    says(sentence_in(page, "What people would"))
     assert "60 of 120" in page
 
 

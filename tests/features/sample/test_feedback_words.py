@@ -49,16 +49,15 @@ def test_of_nothing_nothing_is_said():
     assert lines() == []
 
 
-def test_thumbs_alone_give_no_share_of_right_answers():
+def test_thumbs_alone_give_no_share_of_right_answers(says):
     [line] = lines(n_up=30, n_down=10, n_exchanges=1000)
     assert "75 %" not in line
-    assert "have a right answer" not in line
-    assert "not a rate of right answers" in line
+    says(line)
 
 
-def test_with_a_group_unlabelled_no_rate_is_said():
+def test_with_a_group_unlabelled_no_rate_is_said(says):
     said = " ".join(lines(rate=msgspec.structs.replace(RATE, right=None)))
-    assert "have a right answer" not in said
+    says(said)
     assert "unknown" in said
 
 
@@ -80,10 +79,9 @@ def test_a_run_that_scored_no_corrected_question_is_not_spoken_of():
     assert lines(answered=[msgspec.structs.replace(ANSWERED, n=0, right=0)]) == []
 
 
-def test_beside_a_run_it_is_not_said_that_nobody_has_checked():
+def test_beside_a_run_it_is_not_said_that_nobody_has_checked(says):
     said = " ".join(lines(n_questions=12, answered=[ANSWERED]))
-    assert "whether anybody has checked" not in said
-    assert "A person has checked 4" in said
+    says(said)
 
 
 def test_what_was_left_out_is_said_with_its_reason(says):
@@ -101,12 +99,12 @@ def test_what_was_left_out_is_said_with_its_reason(says):
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b'{"n_rows": "x"}'])
-def test_the_page_has_what_was_said_last_and_nothing_of_a_file_that_it_cannot_read(tmp_path, text):
+def test_the_page_has_what_was_said_last_and_nothing_of_a_file_that_it_cannot_read(tmp_path, text, says):
     keep_summary(tmp_path / "no store", NOTHING)
     assert not (tmp_path / "no store").exists()
     assert kept_lines(tmp_path) == []
     keep_summary(tmp_path, msgspec.structs.replace(NOTHING, answered=[ANSWERED]))
     [line] = kept_lines(tmp_path)
-    assert line.startswith("mine in a answers 9 of 12 corrected questions right, by right.")
+    says(line)
     (tmp_path / KEPT).write_bytes(text)
     assert kept_lines(tmp_path) == []

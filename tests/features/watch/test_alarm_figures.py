@@ -4,12 +4,13 @@ import sys
 
 import pytest
 from benchmarks import monitor_alarms
+from tests.support.golden import sentence_in
 
 
 @pytest.mark.simulation
-def test_the_figures_of_the_docs_can_be_printed(monkeypatch, capsys):
+def test_the_figures_of_the_docs_can_be_printed(monkeypatch, capsys, says):
     monkeypatch.setattr(sys, "argv", ["monitor_alarms", "--quick"])
     monitor_alarms.main()
     printed = capsys.readouterr().out
-    assert "1 of 1 years without a false alarm" in printed
-    assert "judge, faithfulness, 400 canaries" in printed
+    says(sentence_in(printed, "1 of 1"))
+    says(sentence_in(printed, "400 canaries"))

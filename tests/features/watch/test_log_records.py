@@ -57,13 +57,13 @@ def test_both_encodings_are_written_alike():
     ]
 
 
-def test_only_events_of_generative_ai_are_kept_and_the_others_counted():
+def test_only_events_of_generative_ai_are_kept_and_the_others_counted(says):
     plain = record("") | {"body": {"stringValue": "user anna@example.com logged in"}}
     old = record("") | {"attributes": [{"key": "event.name", "value": {"stringValue": "gen_ai.choice"}}]}
     records, receipt = written(log_request(plain, record("db.query"), old, details("a?", "b")))
     assert len(records) == 2
     assert (receipt.spans, receipt.events, receipt.rejected) == (0, 2, 2)
-    assert receipt.message == "2 log records not accepted: only events named gen_ai.… are kept here."
+    says(receipt.message)
 
 
 def test_personal_data_is_masked_together_in_a_trace_and_people_are_digests():
@@ -81,14 +81,13 @@ def test_personal_data_is_masked_together_in_a_trace_and_people_are_digests():
     assert stored.count('"ask [email]"') == 1
 
 
-def test_too_many_records_and_too_long_texts_are_cut_and_said():
+def test_too_many_records_and_too_long_texts_are_cut_and_said(says):
     section = OtlpSection(max_spans=2, max_attribute_kb=1)
     long = details("word " * 1000, "b")
     records, receipt = written(log_request(long, *[details("a?", "b")] * 3), section=section)
     assert (len(records), receipt.rejected) == (2, 2)
     assert "[cut: 5,000 characters]" in json.dumps(records[0])
-    assert "2 log records not accepted: a request holds at most 2" in receipt.message
-    assert "1 text cut to 1 kB" in receipt.message
+    says(receipt.message)
 
 
 @pytest.mark.parametrize(
@@ -107,14 +106,14 @@ def test_what_is_no_otlp_is_told(body, encoding, why):
         mask_events(body, encoding, LIMITS, None, SECRET)
 
 
-def test_records_that_are_none_are_refused_one_by_one_and_wrong_ids_are_left_out():
+def test_records_that_are_none_are_refused_one_by_one_and_wrong_ids_are_left_out(says):
     wrong = details("a?", "b") | {"attributes": 3}
     odd = details("a?", "b") | {"traceId": "zz", "spanId": "1"}
     records, receipt = written(log_request(wrong, odd, details("c?", "d")))
     assert [one.get("traceId") for one in records] == [None, TRACE]
     assert "spanId" not in records[0]
     assert (receipt.events, receipt.rejected) == (2, 1)
-    assert receipt.message.startswith("1 log record not accepted: Expected `array`")
+    says(receipt.message)
 
 
 def test_protobuf_without_its_package_is_told(monkeypatch):
@@ -134,7 +133,7 @@ def test_events_from_python_are_stored_and_read(tmp_path, monkeypatch):
     assert [row.answer for row in read_rows(file, Answer)] == ["In May."]
 
 
-def test_the_path_for_logs_answers_in_its_own_words(served):
+def test_the_path_for_logs_answers_in_its_own_words(served, says):
     body = log_request(details("When?", "In May."), record("db.query"))
     response = send(served, body, JSON, path="/v1/logs")
     told = {"rejectedLogRecords": "1", "errorMessage": response.json()["partialSuccess"]["errorMessage"]}
@@ -145,8 +144,8 @@ def test_the_path_for_logs_answers_in_its_own_words(served):
 
     assert ExportLogsServiceResponse.FromString(response.content).partial_success.rejected_log_records == 1
     assert send(served, log_request(details("a?", "b")), JSON, path="/v1/logs").content == b"{}"
-    assert "log events are sent with POST" in send(served, method="GET", path="/v1/logs").text
-    assert "Content-Type of log events" in send(served, headers={}, path="/v1/logs").text
+    says(send(served, method="GET", path="/v1/logs").text)
+    says(send(served, headers={}, path="/v1/logs").text)
     assert send(served, request(span(1)), JSON, path="/v1/logs").status_code == 400
     assert send(served, b" " * 1_000_001, JSON, path="/v1/logs").status_code == 413
 

@@ -48,7 +48,7 @@ def test_users_and_conversations_are_different_ones_by_day_and_over_all_days(tmp
     assert (use.whole.day, use.whole.n, use.whole.users, use.whole.conversations) == (DAY, 4, 2, 3)
 
 
-def test_latency_tokens_and_cost_stand_beside_how_many_tell_them(tmp_path):
+def test_latency_tokens_and_cost_stand_beside_how_many_tell_them(tmp_path, says):
     use = use_of(
         tmp_path,
         [
@@ -61,11 +61,7 @@ def test_latency_tokens_and_cost_stand_beside_how_many_tell_them(tmp_path):
     # of 1 and 3 seconds the median is 2, and 95 % of the way from 1 to 3 is 2.9
     assert (day.n_latency, day.latency_p50, day.latency_p95) == (2, 2.0, pytest.approx(2.9))
     assert (day.n_tokens, day.tokens, day.n_usd, day.usd) == (2, 200, 2, 0.75)
-    assert use_words(day) == [
-        ("latency", "median 2.0 s, 95th percentile 2.9 s, of 2 exchanges"),
-        ("tokens", "200 per exchange, of 2"),
-        ("cost", "0.7500 USD of 2 exchanges"),
-    ]
+    says("\n".join(f"{name}: {text}" for name, text in use_words(day)))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 from tests.support.command import TO_FILE, ragstone
+from tests.support.golden import sentence_in
 
 from ragstone.kernel.console import asking
 from ragstone.kernel.document.numbers import duration
@@ -84,14 +85,14 @@ def test_forecast_alone_makes_no_call_and_writes_no_rows(project, fake_openai, c
     assert ragstone(*command, "--forecast").out.startswith(f"Forecast: about {found.calls} call")
 
 
-def test_a_large_sum_is_asked_about_and_no_means_that_nobody_is_asked(project, fake_openai, terminal):
+def test_a_large_sum_is_asked_about_and_no_means_that_nobody_is_asked(project, fake_openai, terminal, says):
     with (project / "ragstone.toml").open("a") as file:
         file.write(PRICE)
     asked = terminal("n")
     ran = ragstone(*JUDGE)
     assert ran.code == 2
     assert asked == ["Go on?"]
-    assert "no model was called" in ran.err
+    says(sentence_in(ran.err, "no model was"))
     assert fake_openai.n_requests == 0
     assert not (project / "judgements.jsonl").exists()
 
@@ -138,7 +139,7 @@ def test_a_mistake_in_the_output_is_told_before_anybody_is_asked(project, termin
     assert "Forecast" not in ran.err
 
 
-def test_the_deadline_ends_a_run_with_timeouts_a_valid_file_and_exit_code_4(project, fake_openai):
+def test_the_deadline_ends_a_run_with_timeouts_a_valid_file_and_exit_code_4(project, fake_openai, says):
     fake_openai.latency_s = 0.35
     (project / "ragstone.toml").write_text(fake_openai.toml() + "max_concurrency = 2\n")
     ran = ragstone(*JUDGE, "--deadline", "0.9s", "--json")
@@ -146,7 +147,7 @@ def test_the_deadline_ends_a_run_with_timeouts_a_valid_file_and_exit_code_4(proj
     rows = list(read_rows(project / "judgements.jsonl", Judgement))
     assert {row.status for row in rows} == {"scored", "timeout"}
     late = [row for row in rows if row.status == "timeout"]
-    assert all(row.error.startswith("the deadline of the run (0.9 s)") for row in late)
+    says("\n".join(sorted({row.error for row in late})))
     assert json.loads(ran.out)["calls"]["late"] == len(late)
     fake_openai.latency_s = 0.0
     assert ragstone(*JUDGE, "--deadline", "1m", "--force").code == 0

@@ -2,7 +2,6 @@ import os
 import re
 import sys
 import zipfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -54,16 +53,9 @@ def test_a_folder_is_read_in_a_stable_order_with_stable_ids(folder):
     assert documents[0].source == str(folder / "a.md")
 
 
-def test_broken_files_are_skipped_with_their_reasons_and_stop_nothing(folder):
+def test_broken_files_are_skipped_with_their_reasons_and_stop_nothing(folder, says):
     skipped = {Path(one.path).name: one.reason for one in read_corpus([folder]).skipped}
-    assert skipped == {
-        "broken.pdf": "it is not a PDF, or is a damaged one "
-        "(Failed to load document (PDFium: Data format error))",
-        "empty.txt": "it holds no text",
-        "noending": "its name has no ending",
-        "picture.png": "files that end in '.png' cannot be read",
-        "rows.jsonl#2": "it holds no text",
-    }
+    says("\n".join(f"{name}: {reason}" for name, reason in sorted(skipped.items())))
 
 
 def test_a_file_gives_all_of_its_rows_or_none(tmp_path, says):
@@ -152,10 +144,7 @@ def test_all_missing_packages_are_named_at_once_or_their_files_left_out(tmp_path
     assert str(told.value).endswith("pip install 'ragstone[html,pdf]'")
     read = read_corpus([tmp_path], IngestOptions(without_extras=True))
     assert [one.text for one in read.documents] == ["Sow in May."]
-    assert Counter(one.reason for one in read.skipped) == {
-        "it needs: pip install 'ragstone[pdf]'": 2,
-        "it needs: pip install 'ragstone[html]'": 2,
-    }
+    says("\n".join(sorted(one.reason for one in read.skipped)))
 
 
 def test_every_extra_that_a_reader_needs_is_known():
@@ -270,7 +259,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(tmp_path, says):
     says(reasons([tmp_path / "small.txt"], max_file_mb=1)["small.txt"])
 
 
-def test_links_that_lead_in_a_circle_are_not_followed(tmp_path):
+def test_links_that_lead_in_a_circle_are_not_followed(tmp_path, says):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x.txt").write_text("text")
     (tmp_path / "a" / "loop").symlink_to(tmp_path / "a")
@@ -278,8 +267,8 @@ def test_links_that_lead_in_a_circle_are_not_followed(tmp_path):
     corpus = read_corpus([tmp_path / "a"])
     assert [one.id for one in corpus.documents] == ["a/x.txt"]
     found = {Path(one.path).name: one.reason for one in corpus.skipped}
-    assert found["loop"] == "it is a link to a folder: name that folder as a source"
-    assert "Too many levels of symbolic links" in found["self.txt"]
+    says(found["loop"])
+    says(found["self.txt"].partition("] ")[2])
 
 
 def test_a_pipe_is_not_waited_for(tmp_path, says):

@@ -155,9 +155,10 @@ def test_settings_that_came_with_the_folder_are_not_run(origin, tmp_path, where)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ". ", ".git", "...", " "])
-def test_a_name_that_is_no_folder_is_refused(tmp_path, monkeypatch, name):
+def test_a_name_that_is_no_folder_is_refused(tmp_path, monkeypatch, name, says):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="cannot have the name") as caught:
+    with pytest.raises(DataError) as caught:
         cloned(f"file:///x/{name}.git")
+    says(caught.value)
     assert "\n" not in str(caught.value)
     assert [*tmp_path.iterdir()] == []

@@ -70,9 +70,10 @@ def test_one_file_and_a_pattern_may_be_named(twins):
     assert [one.id for one in ingest([twins[1]], IngestOptions(glob=["*.md"])) if isinstance(one, Document)]
 
 
-def test_what_is_not_there_and_what_is_too_large_is_told(twins):
-    with pytest.raises(DataError, match="memory://nobody: no such file or folder"):
+def test_what_is_not_there_and_what_is_too_large_is_told(twins, says):
+    with pytest.raises(DataError) as error:
         list(ingest(["memory://nobody"]))
+    says(error.value)
     put_bytes(b"x" * 1_000_001, f"{twins[1]}/large.md")
     found = list(ingest([f"{twins[1]}/large.md"], IngestOptions(max_file_mb=1)))
-    assert "more than 1 MB: split it" in str(found[0])
+    says(found[0].reason)

@@ -151,23 +151,23 @@ def test_a_model_that_answers_wrongly_is_stopped(wrong, says):
     says(error.value)
 
 
-def test_a_broken_store_says_what_to_do(tmp_path):
+def test_a_broken_store_says_what_to_do(tmp_path, says):
     store = tmp_path / "embeddings.sqlite"
     store.write_bytes(b"this is no database at all, whatever its name says" * 100)
     embed, _ = counting_embedder(store)
-    with pytest.raises(
-        DataError, match=r"embeddings.sqlite: the embeddings store cannot be used .* Delete it"
-    ):
+    with pytest.raises(DataError) as error:
         embed(["a"], "query")
+    says(error.value)
 
 
 @pytest.mark.parametrize("place", ["file/embeddings.sqlite", "folder"])
-def test_a_store_that_cannot_be_made_says_what_to_do(tmp_path, place):
+def test_a_store_that_cannot_be_made_says_what_to_do(tmp_path, place, says):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
     embed, _ = counting_embedder(tmp_path / place)
-    with pytest.raises(DataError, match=r"the embeddings store cannot be created .* its folder is writable"):
+    with pytest.raises(DataError) as error:
         embed(["a"], "query")
+    says(error.value)
 
 
 def test_an_unknown_name_names_the_nearest(says):

@@ -117,16 +117,15 @@ def test_faults_that_pass_are_retried(fake_openai, opened, no_backoff):
     assert set(fake_openai.embedded.values()) == {1}
 
 
-def test_a_batch_that_is_lost_keeps_the_others(fake_openai, opened, no_backoff):
+def test_a_batch_that_is_lost_keeps_the_others(fake_openai, opened, no_backoff, says):
     def script(body):
         return fail(500, "oh") if TEXTS[0] in body["input"] else embed_words(body)
 
     fake_openai.embedding = script
     budget = Budget()
-    with pytest.raises(
-        CallFailed, match=r"HTTP 500: oh. Of 192 texts, 128 are embedded and stored: run"
-    ) as lost:
+    with pytest.raises(CallFailed) as lost:
         opened(budget)(TEXTS, "passage")
+    says(lost.value)
     assert lost.value.status == "error"
     assert dict(budget.failed) == {"error": 1}
     fake_openai.embedding = embed_words
@@ -135,19 +134,21 @@ def test_a_batch_that_is_lost_keeps_the_others(fake_openai, opened, no_backoff):
     assert sorted(fake_openai.embedded) == sorted(TEXTS[:BATCH])
 
 
-def test_a_hung_endpoint_costs_a_timeout(fake_openai, opened, no_backoff):
+def test_a_hung_endpoint_costs_a_timeout(fake_openai, opened, no_backoff, says):
     fake_openai.embedding = lambda body: hang() if TEXTS[0] in body["input"] else embed_words(body)
     started = time.monotonic()
-    with pytest.raises(CallFailed, match="did not answer in time") as lost:
+    with pytest.raises(CallFailed) as lost:
         opened(timeout_s=0.2)(TEXTS, "passage")
+    says(lost.value)
     assert lost.value.status == "timeout"
     assert time.monotonic() - started < 5
     assert fake_openai.embedded.total() == 2 * BATCH
 
 
-def test_an_endpoint_that_is_not_there_is_an_error_that_names_it(opened, no_backoff):
-    with pytest.raises(ModelError, match=r"127.0.0.1:1/v1 cannot be reached"):
+def test_an_endpoint_that_is_not_there_is_an_error_that_names_it(opened, no_backoff, says):
+    with pytest.raises(ModelError) as error:
         opened(base_url="http://127.0.0.1:1/v1")(["a"], "query")
+    says(error.value)
 
 
 def test_a_missing_or_wrong_key_is_told_at_once(fake_openai, opened, monkeypatch, says):
@@ -161,9 +162,10 @@ def test_a_missing_or_wrong_key_is_told_at_once(fake_openai, opened, monkeypatch
     assert fake_openai.n_requests == 1
 
 
-def test_calls_stay_within_the_cap_and_running_again_goes_on(fake_openai, opened):
-    with pytest.raises(CallFailed, match=r"the budget of 2 calls .* Of 192 texts, 128 are embedded") as over:
+def test_calls_stay_within_the_cap_and_running_again_goes_on(fake_openai, opened, says):
+    with pytest.raises(CallFailed) as over:
         opened(Budget(Caps(calls=2)))(TEXTS, "passage")
+    says(over.value)
     assert over.value.status == "over_budget"
     assert fake_openai.n_requests == 2
     opened(Budget(Caps(calls=1)))(TEXTS, "passage")
@@ -171,28 +173,31 @@ def test_calls_stay_within_the_cap_and_running_again_goes_on(fake_openai, opened
     assert set(fake_openai.embedded.values()) == {1}
 
 
-def test_tokens_and_money_stay_within_their_caps_and_what_is_left_is_used(fake_openai, opened):
+def test_tokens_and_money_stay_within_their_caps_and_what_is_left_is_used(fake_openai, opened, says):
     budget = Budget(Caps(tokens=500))
-    with pytest.raises(CallFailed, match="the budget of 500 tokens"):
+    with pytest.raises(CallFailed) as error:
         opened(budget)(TEXTS, "passage")
+    says(error.value)
     assert 0 < budget.usage.input <= 500
     # Each text is at most 16 bytes and 8 more: a batch reserves some 1,500 tokens, and halves of it fit.
     assert fake_openai.embedded.total() > 60
     price = Price(input=1.0, output=0.0)
     money = Budget(Caps(usd=2e-3))
-    with pytest.raises(CallFailed, match=r"the budget of 0\.002 USD"):
+    with pytest.raises(CallFailed) as error:
         opened(money, price_usd_per_million=price, query_prefix="q")(
             [f"{n} {n}" for n in range(1000)], "query"
         )
+    says(error.value)
     assert money.usd == pytest.approx(money.usage.input * 1e-6)
     assert 0 < money.usd <= 2e-3
 
 
-def test_the_deadline_of_the_run_ends_it(fake_openai, opened):
+def test_the_deadline_of_the_run_ends_it(fake_openai, opened, says):
     fake_openai.latency_s = 30
     budget = Budget(Caps(seconds=0.3))
-    with pytest.raises(CallFailed, match="the deadline of the run") as late:
+    with pytest.raises(CallFailed) as late:
         opened(budget)(TEXTS, "passage")
+    says(late.value)
     assert late.value.status == "timeout"
     assert budget.late == 3
 
@@ -257,7 +262,7 @@ def test_another_dimension_in_the_middle_is_an_error(fake_openai, opened, says):
     says(error.value)
 
 
-def test_a_text_that_is_too_long_is_named_and_the_others_are_kept(fake_openai, opened):
+def test_a_text_that_is_too_long_is_named_and_the_others_are_kept(fake_openai, opened, says):
     long = "long " * 100
 
     def script(body):
@@ -267,10 +272,9 @@ def test_a_text_that_is_too_long_is_named_and_the_others_are_kept(fake_openai, o
 
     fake_openai.embedding = script
     embed = opened()
-    with pytest.raises(
-        TextRefused, match=r"a text of 500 characters was refused .*maximum context"
-    ) as refusal:
+    with pytest.raises(TextRefused) as refusal:
         embed([*TEXTS[:10], long, *TEXTS[10:]], "passage")
+    says(refusal.value)
     assert refusal.value.text == long
     assert embed.n_embedded == len(TEXTS)
     assert set(fake_openai.embedded.values()) == {1}

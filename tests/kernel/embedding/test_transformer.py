@@ -79,12 +79,11 @@ def test_a_folder_is_loaded_by_its_path_and_known_by_what_is_in_it(tmp_path):
     assert first.identity != second.identity
 
 
-def test_a_model_that_is_not_there_says_what_to_give(tmp_path):
+def test_a_model_that_is_not_there_says_what_to_give(tmp_path, says):
     embed = open_embedder("sentence-transformers/absent", None, settings_of(tmp_path))
-    with pytest.raises(
-        ModelError, match=r"absent cannot be loaded .absent is not a local folder and is no model"
-    ):
+    with pytest.raises(ModelError) as error:
         embed(["a"], "query")
+    says(error.value)
 
 
 def test_without_the_package_the_command_that_installs_it_is_named(monkeypatch):

@@ -60,7 +60,7 @@ async def test_a_query_is_kept_in_memory_and_not_in_the_store(fake_openai, tmp_p
     assert dict(fake_openai.embedded) == {"what?": 2, "Maize needs nitrogen.": 1}
 
 
-async def test_an_endpoint_that_was_down_is_asked_again(fake_openai, tmp_path, monkeypatch):
+async def test_an_endpoint_that_was_down_is_asked_again(fake_openai, tmp_path, monkeypatch, says):
     soon(monkeypatch, 0.2)
     fake_openai.script = always(fail(500, "starting"))
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
@@ -70,8 +70,9 @@ async def test_an_endpoint_that_was_down_is_asked_again(fake_openai, tmp_path, m
                 await ask(asked(str(n)))
         n_asked = fake_openai.n_requests
         assert n_asked == SERVING.unproven * SERVING.lost_in_a_row
-        with pytest.raises(ModelError, match=r"3 calls in a row .* It is tried again every 0.2 s"):
+        with pytest.raises(ModelError) as error:
             await ask(asked("open"))
+        says(error.value)
         assert fake_openai.n_requests == n_asked
         fake_openai.script = always("works")
         await asyncio.sleep(0.25)

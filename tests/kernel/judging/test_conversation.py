@@ -103,9 +103,10 @@ def test_the_replies_of_a_long_conversation_grow_with_its_length_alone():
     *_, last = replies_of(Answer(question_id="c", answer="2999", turns=turns))
     assert last.question_id == "c#6000"
     assert len(last.turns) == HISTORY
+    # Turns keep the numbers that they have in the whole.
     assert gather_inputs(parse_judge(JUDGE, Path("thread.toml")), last)["conversation"].startswith(
         "[5801] user: 2900\n"
-    ), "turns keep the numbers that they have in the whole"
+    )
 
 
 def test_the_judged_reply_is_marked_in_the_thread_and_the_role_is_what_the_system_says(says):

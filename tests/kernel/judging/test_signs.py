@@ -103,13 +103,13 @@ def test_limits_hold_on_their_side():
     assert not Sign(weight=1, measure="answer_words", at_least=2, at_most=3).is_in(row("It is 3 cm."))
 
 
-async def test_the_score_is_the_chance_of_any_sign_and_none_where_something_rules_it_out():
+async def test_the_score_is_the_chance_of_any_sign_and_none_where_something_rules_it_out(says):
     short, deep = Sign(weight=0.5, measure="answer_words", at_most=4), Sign(weight=0.8, words=["cm"])
     assert judge(short, deep).score(row()) == pytest.approx(1 - 0.5 * 0.2)
     assert judge(short, deep, unless=[Sign(weight=1, words=["3"])]).score(row()) == 0
     [told] = await judge_answer(judge(short, deep), row(), JudgeContext())
     assert told.metadata == {"threshold": 0.5}
-    assert told.rationale == "it has 4 words or fewer; it has the word “cm”"
+    says(told.rationale)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ def test_rows_that_share_a_cluster_make_the_interval_wider():
 def test_documents_are_counted_where_rows_share_them():
     rows = [row("a", 1.0), row("b", 0.0), row("c", status="timeout"), row("d", 1.0)]
     assert summarise(rows)[0].n_documents is None
-    assert summarise(rows, clusters={"a": "x", "c": "x"})[0].n_documents is None, "c has no score"
+    # C has no score.
+    assert summarise(rows, clusters={"a": "x", "c": "x"})[0].n_documents is None
     assert summarise(rows, clusters={"a": "x", "b": "x"})[0].n_documents == 2
 
 
@@ -46,7 +47,8 @@ def test_grades_that_happen_to_be_0_and_1_are_no_proportion():
         rows = [msgspec.structs.replace(row(f"q{i}", score), scale=(0, 3)) for i, score in enumerate(scores)]
         return summarise(rows)[0].estimate
 
-    assert graded(1.0, 1.0).high is None, "the next could have been 3"
+    # The next could have been 3.
+    assert graded(1.0, 1.0).high is None
     assert graded(1.0, 0.0, 1.0).method != "wilson"
 
 

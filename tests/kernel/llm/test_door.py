@@ -320,20 +320,20 @@ class TestRetries:
         assert sum(not isinstance(end, CallFailed) for end in ends) >= 200 - HANGING
         says(ends[-1])
 
-    async def test_nobody_there_stops_the_run_with_a_model_error(self, tmp_path):
+    async def test_nobody_there_stops_the_run_with_a_model_error(self, tmp_path, says):
         model, stopped = Model(Unreachable("http://x cannot be reached")), pytest.raises(ModelError)
         with door_to(model.send, tmp_path) as door, stopped as caught:
             await door.ask(prompt())
         assert type(caught.value) is ModelError
-        assert str(caught.value) == "http://x cannot be reached"
+        says(str(caught.value))
 
-    async def test_a_wrong_key_stops_every_call_at_once_and_asks_nobody_again(self, tmp_path):
+    async def test_a_wrong_key_stops_every_call_at_once_and_asks_nobody_again(self, tmp_path, says):
         model = Model(ModelError("refused the key: no such key"), latency_s=0.01)
         with door_to(model.send, tmp_path, concurrency=4) as door:
             asking = [door.ask(prompt(f"row {n}")) for n in range(50)]
             ends = await asyncio.gather(*asking, return_exceptions=True)
         assert len(model.asked) == 4
-        assert {str(end) for end in ends} == {"refused the key: no such key"}
+        says("\n".join({str(end) for end in ends}))
 
     async def test_refusals_lower_the_number_of_calls_at_once(self, tmp_path):
         model = Model(*[LIMITED] * 64, verdict(1), latency_s=0.002)

@@ -33,12 +33,12 @@ def key_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_variable_named_is_read_and_else_the_usual_one(monkeypatch):
+def test_the_variable_named_is_read_and_else_the_usual_one(monkeypatch, says):
     monkeypatch.setenv("OPENAI_API_KEY", " usual\n")
     monkeypatch.setenv("MY_KEY", "mine")
     assert find_key(ModelSettings())[0] == "usual"
     assert find_key(ModelSettings(api_key_env="MY_KEY"))[0] == "mine"
-    assert find_key(ModelSettings(api_key_env="NO_KEY")) == ("", "Set the environment variable NO_KEY")
+    says(find_key(ModelSettings(api_key_env="NO_KEY")))
 
 
 def test_a_file_is_read_and_goes_before_the_usual_variable(key_file, monkeypatch, caplog):

@@ -80,7 +80,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 async def test_a_row_that_is_not_what_was_written_is_missing_and_replaced_and_told_once(
-    tmp_path, damage, caplog
+    tmp_path, damage, caplog, says
 ):
     path = tmp_path / "l"
     opened = Ledger(path)
@@ -101,9 +101,7 @@ async def test_a_row_that_is_not_what_was_written_is_missing_and_replaced_and_to
     assert await again.find(key(1)) == await again.find(key(2)) == new
     assert not caplog.records
     again.close()
-    assert [record.getMessage().split(" cannot")[0] for record in caplog.records] == [
-        f"{path}: 2 of the requested responses"
-    ]
+    says("\n".join([record.getMessage().split(" cannot")[0] for record in caplog.records]))
     with contextlib.closing(sqlite3.connect(path)) as connection:  # no evidence of what nobody can read
         assert connection.execute("SELECT count(*) FROM responses").fetchone() == (2,)
 
@@ -118,7 +116,7 @@ def test_a_response_of_an_older_file_is_taken_as_long_as_it_can_be_read(tmp_path
     assert found == [Completion(text="old"), None]
 
 
-async def test_damaged_pages_are_said_to_be_damage(tmp_path):
+async def test_damaged_pages_are_said_to_be_damage(tmp_path, says):
     path = tmp_path / "l"
     opened = Ledger(path)
     await asyncio.gather(*(opened.put(key(n), "m", Completion(text="x" * 500)) for n in range(200)))
@@ -126,8 +124,9 @@ async def test_damaged_pages_are_said_to_be_damage(tmp_path):
     content = path.read_bytes()
     path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
     again = Ledger(path)
-    with pytest.raises(DataError, match="the ledger is damaged"):
+    with pytest.raises(DataError) as error:
         await again.find(key(5))
+    says(error.value)
     again.close()
 
 

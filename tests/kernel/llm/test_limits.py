@@ -289,12 +289,12 @@ class TestRetryAfter:
             "Fri, 31 Dec 9999 23:59:59 -2359",
         ],
     )
-    def test_what_nobody_waits_for_is_a_year_or_more(self, odd, monkeypatch):
+    def test_what_nobody_waits_for_is_a_year_or_more(self, odd, monkeypatch, says):
         monkeypatch.setattr("ragstone.kernel.llm.limits.time.time", lambda: 1_000_000.0)
         waits_s = retry_after_s_of({"Retry-After": odd})
         assert waits_s is not None
         assert waits_s <= 365 * 86_400
-        assert wait_text(waits_s) == "a year or more"
+        says(wait_text(waits_s))
 
     @pytest.mark.parametrize(
         "odd",

@@ -130,15 +130,15 @@ class TestStops:
                 says(caught.value)
         assert fake_openai.n_requests == 0
 
-    async def test_nobody_there(self, tmp_path):
+    async def test_nobody_there(self, tmp_path, says):
         with socket.create_server(("127.0.0.1", 0)) as free:
             base_url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
         settings = Settings(models={"openai/x": ModelSettings(base_url=base_url)})
         async with opened(settings, tmp_path, "openai/x") as door:
-            with pytest.raises(
-                ModelError, match=r"cannot be reached .* Is it running, and is base_url right\?"
-            ):
+            with pytest.raises(ModelError) as error:
                 await door.ask(prompt())
+            says(str(error.value).partition(" (")[0])
+            assert str(error.value).endswith("is base_url right?")
 
     @pytest.mark.parametrize("base_url", ["localhost:8000/v1", "http://", "v1"])
     async def test_an_address_that_is_none(self, base_url, tmp_path):

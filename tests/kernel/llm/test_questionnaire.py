@@ -45,7 +45,8 @@ def test_probabilities_come_in_the_order_of_the_options(answers):
     yes, grade, colour = read(answers)
     assert yes.probabilities == (0.25, 0.75)
     assert grade.probabilities == pytest.approx((0.1, 0.3, 0.6))
-    assert colour.probabilities == pytest.approx((0.1, 0.9)), "red first, as asked"
+    # Red first, as asked.
+    assert colour.probabilities == pytest.approx((0.1, 0.9))
     assert not any(answer.problem for answer in (yes, grade, colour))
 
 
@@ -62,17 +63,17 @@ def test_numbers_of_levels_may_begin_at_one():
     assert "states the score" in read([LISTED[0], {**answers[1], "score": 1.5 - 1}, LISTED[2]])[1].problem
 
 
-def test_what_is_rounded_to_two_decimals_is_taken_and_rescaled():
+def test_what_is_rounded_to_two_decimals_is_taken_and_rescaled(says):
     answer = {**KEYED["b"], "probabilities": {"0": 0.33, "1": 0.33, "2": 0.33}, "score": 1.0}
     shares = read({**KEYED, "b": answer})[1].probabilities
     assert shares == pytest.approx((1 / 3, 1 / 3, 1 / 3))
     off = {**answer, "probabilities": {"0": 0.32, "1": 0.33, "2": 0.33}}
-    assert read({**KEYED, "b": off})[1].problem == "the answer has probabilities that sum to 0.98"
+    says(read({**KEYED, "b": off})[1].problem)
 
 
-def test_a_broken_answer_costs_the_others_nothing():
+def test_a_broken_answer_costs_the_others_nothing(says):
     yes, grade, colour = read({**KEYED, "a": {"type": "noul", "noul": math.nan}})
-    assert yes.problem == "the answer has 'nan' for a probability"
+    says(yes.problem)
     assert yes.probabilities == ()
     assert grade.probabilities
     assert colour.probabilities

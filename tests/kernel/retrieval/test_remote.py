@@ -157,23 +157,22 @@ async def test_a_question_whose_call_fails_has_an_empty_ranking_that_says_why(fa
 
 
 @pytest.mark.parametrize(
-    ("answered", "says"),
+    "answered",
     [
-        (Answered(401, b"who are you?"), r"HTTP 401\): who are you\?. Check the key's environment variable"),
-        ({"hits": [], "took": 3}, r"has nothing at `items`; it is an object with the keys hits, took"),
-        (
-            {"results": [{"id": "d0", "body": "x"}]},
-            r"no id at document_id = '\$\.document_id'.*keys id, body",
-        ),
-        (["d0"], "has nothing at `items`; it is a list of 1, the first the text 'd0'"),
-        (Answered(200, b"[[[7]]]"), "it is a list of 1, the first a list of 1$"),
-        (Answered(404, b"nothing here"), "HTTP 404: nothing here. Check url"),
+        Answered(401, b"who are you?"),
+        {"hits": [], "took": 3},
+        {"results": [{"id": "d0", "body": "x"}]},
+        ["d0"],
+        Answered(200, b"[[[7]]]"),
+        Answered(404, b"nothing here"),
     ],
+    ids=["a key", "no list", "no id", "a list", "lists", "nothing there"],
 )
 async def test_where_every_question_fails_the_first_reason_is_told(fake, answered, says):
     fake.script = lambda _asked: answered
-    with pytest.raises(ModelError, match=r"(?s)\[retrievers\] mine: no question was answered: .*" + says):
+    with pytest.raises(ModelError) as error:
         await ask(fake)
+    says(error.value)
     assert len(fake.asked) == 1
 
 
@@ -204,10 +203,11 @@ async def test_an_empty_list_of_results_is_no_failure(fake):
     assert (ranking.items, ranking.metadata) == ([], None)
 
 
-async def test_a_server_that_is_down_ends_the_command_before_all_questions_are_tried(fake):
+async def test_a_server_that_is_down_ends_the_command_before_all_questions_are_tried(fake, says):
     questions = [Question(id=str(n), question="maize?") for n in range(100)]
-    with pytest.raises(ModelError, match=r"20 questions in a row failed.*cannot be reached.*Is it running"):
+    with pytest.raises(ModelError) as error:
         await ask(fake, questions, url="http://user:secret@127.0.0.1:9/search")
+    says(error.value)
     with pytest.raises(ModelError) as told:
         await ask(fake, url="http://user:secret@127.0.0.1:9/search")
     assert "secret" not in str(told.value)

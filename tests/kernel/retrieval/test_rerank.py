@@ -261,9 +261,10 @@ async def test_offline_a_cross_encoder_is_not_fetched(sentence_transformers):
     assert FakeEncoder.loaded == ("some/model", True)
 
 
-async def test_a_cross_encoder_that_cannot_be_loaded_is_named(sentence_transformers):
-    with pytest.raises(ModelError, match=r"cross-encoder/missing: cannot be loaded \(missing is no folder\)"):
+async def test_a_cross_encoder_that_cannot_be_loaded_is_named(sentence_transformers, says):
+    with pytest.raises(ModelError) as error:
         await cross_encoded("cross-encoder/missing")
+    says(error.value)
 
 
 @pytest.mark.parametrize("scores", [np.ones((4, 2)), np.array([1, np.nan, 1, 1])])
@@ -309,7 +310,8 @@ async def opened(_name):
 
 
 @pytest.mark.parametrize("given", [{}, {"open_door": opened}, {"secret": lambda: b"s"}])
-async def test_a_model_that_nobody_can_open_or_ask_in_secret_is_named(given):
+async def test_a_model_that_nobody_can_open_or_ask_in_secret_is_named(given, says):
     deps = RetrieverDeps(retrievers={"mine": RerankSettings(by="openai/x")}, **given)
-    with pytest.raises(ConfigError, match="asks the model 'openai/x': rerank through the engine"):
+    with pytest.raises(ConfigError) as error:
         await build_search("mine", CHUNKS, deps)
+    says(error.value)

@@ -148,7 +148,7 @@ async def test_nobody_there_from_the_first_call_ends_it_at_once(root, says):
 
 
 @pytest.mark.simulation
-async def test_caps_and_the_deadline_cut_questions_off(fake, root):
+async def test_caps_and_the_deadline_cut_questions_off(fake, root, says):
     settings = settings_of(root, mine=HttpSystem(url=fake.url, max_concurrency=1))
     rows, _ = await made(settings, caps=Caps(calls=1))
     assert [row.error and row.error.partition(":")[0] for row in rows] == [None] + ["over_budget"] * 3
@@ -157,7 +157,7 @@ async def test_caps_and_the_deadline_cut_questions_off(fake, root):
     rows, session = await made(settings, caps=Caps(seconds=0.1))
     assert time.monotonic() - started < 10
     assert session.calls().late == 3
-    assert all(error.startswith("timeout: the deadline of the run") for error in errors(rows[1:]))
+    says("\n".join(sorted(errors(rows[1:]))))
 
 
 async def test_limits_hold(fake, root):
@@ -252,7 +252,9 @@ async def test_a_name_that_is_none_is_told(root, says):
         says(error.value)
 
 
-def test_a_run_of_an_application_needs_questions_alone_and_says_what_failed_and_what_was_kept(fake, root):
+def test_a_run_of_an_application_needs_questions_alone_and_says_what_failed_and_what_was_kept(
+    fake, root, says
+):
     def reply(asked):
         number = asked.body["question"][8]
         return Answered(200, b"<html>") if number == "1" else {"answer": "" if number == "2" else number}
@@ -266,14 +268,11 @@ def test_a_run_of_an_application_needs_questions_alone_and_says_what_failed_and_
     failed = [note for note in summary.notes if "1 of 4 answers failed" in note]
     assert len(failed) == 1
     assert "not JSON: <html>" in failed[0]
-    assert any("mine: 1 of 4 answers is empty" in note for note in summary.notes)
+    says("\n".join(note for note in summary.notes if "mine:" in note))
     assert not any("from the ledger" in note for note in summary.notes)
     fake.script = lambda asked: {"answer": "late"}
     summary = ragstone.run(settings)
-    assert any(
-        "3 of 4 answers are from the ledger" in note and '`version = "2"` into [systems.mine]' in note
-        for note in summary.notes
-    )
+    says("\n".join(note for note in summary.notes if "the ledger" in note))
     manifest = json.loads((root / "runs" / "run" / "manifest.json").read_text())
     assert manifest["models"]["system mine"].startswith("http/http://127.0.0.1")
     assert "prompt" not in manifest

@@ -147,7 +147,7 @@ async def test_an_empty_text_is_an_answer():
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-async def test_one_that_hangs_costs_its_timeout_and_keeps_nothing(is_async):
+async def test_one_that_hangs_costs_its_timeout_and_keeps_nothing(is_async, says):
     ended = threading.Event()
 
     async def sleep(question):
@@ -159,8 +159,9 @@ async def test_one_that_hangs_costs_its_timeout_and_keeps_nothing(is_async):
     def wait(question):
         ended.wait(30)
 
-    with pytest.raises(CallFailed, match=r"did not return within 0\.05 s") as failure:
+    with pytest.raises(CallFailed) as failure:
         await called(sleep if is_async else wait, timeout_s=0.05)
+    says(failure.value)
     assert failure.value.status == "timeout"
     assert not failure.value.retryable
     if is_async:

@@ -163,10 +163,11 @@ async def test_an_overload_is_no_failure_of_the_application_and_says_for_how_lon
     assert failure.value.retry_after_s == 7.0
 
 
-async def test_no_reply_in_time_is_told_without_the_question_in_the_address(fake):
+async def test_no_reply_in_time_is_told_without_the_question_in_the_address(fake, says):
     fake.latency_s = 0.5
-    with pytest.raises(CallFailed, match=r"\[systems.mine\] .* did not answer in time") as failure:
+    with pytest.raises(CallFailed) as failure:
         await ask(fake, url=f"{fake.url}?q={{question}}", request={}, timeout_s=0.05)
+    says(failure.value)
     assert failure.value.status == "timeout"
     assert "When" not in str(failure.value)
 
@@ -241,10 +242,11 @@ def test_what_the_request_does_not_hold_makes_no_other_call():
     )
 
 
-async def test_a_redirect_is_not_followed_and_its_target_is_told(fake):
+async def test_a_redirect_is_not_followed_and_its_target_is_told(fake, says):
     fake.script = lambda _asked: Answered(301, headers={"Location": "https://me:word@elsewhere.org/ask"})
-    with pytest.raises(ModelError, match=r"HTTP 301\) to https://elsewhere.org/ask.* Set url") as failure:
+    with pytest.raises(ModelError) as failure:
         await ask(fake)
+    says(failure.value)
     assert "word" not in str(failure.value)
     assert len(fake.asked) == 1
 
@@ -261,10 +263,11 @@ async def test_a_reply_that_is_nested_beyond_reading_is_unparsable(fake):
     assert failure.value.status == "unparsable"
 
 
-async def test_a_reply_that_breaks_off_is_a_failure_of_the_row_and_tried_again(fake):
+async def test_a_reply_that_breaks_off_is_a_failure_of_the_row_and_tried_again(fake, says):
     fake.script = lambda _asked: Answered(content=b"no gzip", headers={"Content-Encoding": "gzip"})
-    with pytest.raises(AppFailed, match="the reply broke off") as failure:
+    with pytest.raises(AppFailed) as failure:
         await ask(fake)
+    says(str(failure.value).partition(" (")[0])
     assert failure.value.retryable
 
 
@@ -296,10 +299,11 @@ async def test_headers_that_cannot_be_sent_are_told(fake, headers, told):
         await ask(fake, headers=headers)
 
 
-async def test_a_reply_without_measure_is_not_read_to_its_end(fake):
+async def test_a_reply_without_measure_is_not_read_to_its_end(fake, says):
     fake.script = lambda _asked: {"answer": "x" * 10_000_001}
-    with pytest.raises(AppFailed, match="more than 10,000,000 bytes") as failure:
+    with pytest.raises(AppFailed) as failure:
         await ask(fake)
+    says(failure.value)
     assert failure.value.status == "unparsable"
 
 

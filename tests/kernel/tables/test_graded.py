@@ -156,10 +156,11 @@ class TestArchive:
         }
 
     @pytest.mark.parametrize("kept", [10, 5000, 25000])
-    def test_a_log_that_was_cut_off_is_refused_in_a_sentence(self, tmp_path: Path, kept: int) -> None:
+    def test_a_log_that_was_cut_off_is_refused_in_a_sentence(self, tmp_path: Path, kept: int, says) -> None:
         (tmp_path / "cut.eval").write_bytes((FIXTURES / "inspect.eval").read_bytes()[:kept])
-        with pytest.raises(DataError, match=r"cut\.eval: cannot be read as a log of Inspect.*Copy it again"):
+        with pytest.raises(DataError) as error:
             judgements(tmp_path / "cut.eval")
+        says(error.value)
 
     def test_a_damaged_member_is_named(self, tmp_path: Path) -> None:
         content = bytearray((FIXTURES / "inspect.eval").read_bytes())
@@ -198,14 +199,14 @@ class TestArchive:
         says(error.value)
         assert len(list(read_rows(tmp_path / "plain.eval", Answer))) == 2
 
-    def test_an_evaluation_that_did_not_finish_is_told(self, tmp_path, caplog) -> None:
+    def test_an_evaluation_that_did_not_finish_is_told(self, tmp_path, caplog, says) -> None:
         members = {
             "samples/a_epoch_1.json": json.dumps(self.sample("a", ok={"value": "C"})).encode(),
             "header.json": b'{"status": "cancelled", "eval": {"task": "t"}}',
         }
         log = self.archive(tmp_path / "a.eval", members)
         assert outcomes(judgements(log)) == [1]
-        assert "did not finish (cancelled): samples may be missing" in caplog.text
+        says("\n".join(caplog.messages))
 
     def test_names_that_lead_outside_are_read_and_nothing_is_written(self, tmp_path) -> None:
         inside = tmp_path / "deep" / "inside"
@@ -235,10 +236,10 @@ class TestArchive:
 
 
 class TestPromptfoo:
-    def test_a_grader_that_failed_has_a_status_though_promptfoo_counts_it_as_0(self) -> None:
+    def test_a_grader_that_failed_has_a_status_though_promptfoo_counts_it_as_0(self, says) -> None:
         rows = of_judge("promptfoo.json", "correctness")
         assert outcomes(rows) == [0.9, 0.9, 0.9, 0.1, "unparsable", "error"]
-        assert rows[5].error == "HTTP 503 of the grader"
+        says(rows[5].error)
         assert (rows[0].model, rows[0].rationale) == ("file://judge.cjs", "says the same")
         assert rows[0].metadata["threshold"] == 0.5
 
@@ -276,12 +277,12 @@ class TestPromptfoo:
 
 
 class TestDeepEval:
-    def test_metrics_have_model_reason_threshold_and_their_own_failures(self) -> None:
+    def test_metrics_have_model_reason_threshold_and_their_own_failures(self, says) -> None:
         rows = of_judge("deepeval.json", "Correctness")
         assert outcomes(rows) == [0.9, 0.9, 0.9, 0.2, 0.9, "error"]
         assert (rows[0].metric, rows[0].model, rows[0].scale) == ("correctness", "fake-judge", (0, 1))
         assert (rows[0].rationale, rows[0].metadata["threshold"]) == ("says the same", 0.5)
-        assert rows[5].error == "ValueError: the endpoint is down"
+        says(rows[5].error)
 
     def test_two_metrics_of_one_name_are_two_judges(self, tmp_path: Path) -> None:
         run = json.loads((FIXTURES / "deepeval.json").read_text())
@@ -310,7 +311,7 @@ class TestRagas:
         assert of_judge("ragas.csv", "correct")[0].model == "unknown (ragas)"
 
     def test_a_metric_that_failed_throughout_is_there_and_other_numbers_are_told(
-        self, tmp_path, caplog
+        self, tmp_path, caplog, says
     ) -> None:
         rows = json.loads((FIXTURES / "ragas.json").read_text())
         rows = [row | {"faithfulness": None, "n_words": 17, "seconds": 3.5} for row in rows]
@@ -321,7 +322,7 @@ class TestRagas:
             "correct",
             "exact_match",
         }
-        assert "not read as scores of ragas, which are from 0 to 1: n_words, seconds." in caplog.text
+        says("\n".join(caplog.messages))
 
     def test_a_frame_of_results_is_read_as_the_file_is(self) -> None:
         pandas = pytest.importorskip("pandas")

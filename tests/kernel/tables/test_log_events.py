@@ -94,9 +94,10 @@ def test_a_call_that_failed_is_an_error_and_no_answer(tmp_path):
     assert (row.answer, row.error) == ("", "timeout")
 
 
-def test_messages_of_no_span_are_refused_with_what_to_do(tmp_path):
-    with pytest.raises(DataError, match=r"2 events of messages without a span.*Let the application trace"):
+def test_messages_of_no_span_are_refused_with_what_to_do(tmp_path, says):
+    with pytest.raises(DataError) as error:
         read(tmp_path, log_request(*[record("gen_ai.user.message", None, body={"content": "?"})] * 2))
+    says(error.value)
 
 
 def test_ids_of_zeros_are_none(tmp_path):
@@ -105,12 +106,13 @@ def test_ids_of_zeros_are_none(tmp_path):
     assert "trace_id" not in row.metadata
 
 
-def test_other_events_and_other_logs_are_nothing(tmp_path):
+def test_other_events_and_other_logs_are_nothing(tmp_path, says):
     others = [record("gen_ai.client.operation.exception"), record("db.query"), record("gen_ai.message")]
     rows = read(tmp_path, log_request(*others, details("When?", "In May.")))
     assert len(rows) == 1
-    with pytest.raises(DataError, match="no question in it"):
+    with pytest.raises(DataError) as error:
         read(tmp_path, log_request(*others))
+    says(error.value)
 
 
 def test_evaluations_stand_beside_the_answer_of_their_trace(tmp_path):

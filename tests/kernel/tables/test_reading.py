@@ -101,9 +101,9 @@ class TestFiles:
         with pytest.raises(DataError):
             next(rows)
 
-    def test_a_broken_parquet_file_is_named(self, tmp_path: Path) -> None:
+    def test_a_broken_parquet_file_is_named(self, tmp_path: Path, says) -> None:
         (tmp_path / "a.parquet").write_bytes(b"PAR1 no more")
-        assert "cannot be read as Parquet" in mistake_in(tmp_path / "a.parquet")
+        says(mistake_in(tmp_path / "a.parquet").partition(" (")[0])
 
 
 class TestCsv:
@@ -328,7 +328,7 @@ def test_repeated_questions_are_told_with_what_became_of_them(
     says("\n".join(caplog.messages))
     caplog.clear()
     assert len([*read_rows(write(tmp_path / "a.jsonl", rows[:3]), Answer)]) == 3
-    assert "1 of 3 rows repeats an earlier question and has no id: " in caplog.text
+    says("\n".join(caplog.messages))
     caplog.clear()
     several = [row | {"system": system} for row in ({"question": "A", "answer": "a"},) for system in "xy"]
     assert len([*read_rows(write(tmp_path / "b.jsonl", several), Answer)]) == 2
@@ -397,9 +397,10 @@ def test_labels_are_numbers_or_yes_and_no(given: object, score: float) -> None:
 
 
 @pytest.mark.parametrize("given", ["maybe", "inf", "1e999", [1]])
-def test_other_labels_are_mistakes(given: object) -> None:
-    with pytest.raises(DataError, match=r"is neither a number nor yes or no|is not a"):
+def test_other_labels_are_mistakes(given: object, says) -> None:
+    with pytest.raises(DataError) as error:
         parse_row({"id": "q", "label": given}, Label)
+    says(error.value)
 
 
 class TestMistakes:
@@ -424,12 +425,12 @@ class TestMistakes:
 
     @pytest.mark.parametrize("missing", ['{"id": "q", "answer": null}', '{"id": "q", "error": "cut off"}'])
     def test_a_null_answer_is_a_failure_of_the_application_and_no_empty_answer(
-        self, missing: str, tmp_path: Path
+        self, missing: str, tmp_path: Path, says
     ) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "p", "answer": "a"}, missing])
         _, row = read_rows(path, Answer)
         assert row.answer == ""
-        assert row.error in ("the sheet has no answer here (null)", "cut off")
+        says(row.error)
 
     def test_a_wrong_value_names_its_field(self, tmp_path: Path, says) -> None:
         path = write(tmp_path / "a.jsonl", [{"id": "q", "question": "?", "kind": "closed"}])
@@ -534,10 +535,10 @@ def test_a_byte_that_is_not_utf8_is_told_with_its_line_and_no_other_line_is_read
     at = lines[1].index(bytes([byte])) + 1
     path = tmp_path / f"a.{ending}"
     path.write_bytes(b"\n".join(lines) if ending == "jsonl" else b"[" + b",\n".join(lines) + b"]")
-    assert mistake_in(path, Document).endswith(
-        f"a.{ending}:2: the byte 0x{byte:02X} at character {at} is not UTF-8, as JSON must be. Correct that "
-        "character, or delete the line."
-    )
+    mistake = mistake_in(path, Document)
+    assert mistake.startswith(f"{path}:2: ")
+    assert f" 0x{byte:02X} at character {at} " in mistake
+    assert mistake.endswith("or delete the line.")
     if ending == "jsonl":
         read = [raw for _, raw in formats.read_jsonl(path)]
         assert [raw["text"] for raw in read[::2]] == [f"plain, {text}"] * 2

@@ -531,10 +531,10 @@ def test_a_source_of_an_unknown_type_is_an_evaluators(kind: object) -> None:
     assert (found.score, found.model) == (1.0, "unknown (MLflow)")
 
 
-def test_nan_is_read_from_a_tools_file_alone(tmp_path: Path) -> None:
+def test_nan_is_read_from_a_tools_file_alone(tmp_path: Path, says) -> None:
     [failed] = [row for row in judged("azure-evaluation.json") if row.status == "error"]
     assert failed.error is not None
-    assert failed.error.startswith("the evaluator left no score (NaN)")
+    says(failed.error)
     path = tmp_path / "own.json"
     path.write_text('[{"id": "q", "answer": "a", "x": NaN}]')
     with pytest.raises(DataError, match="not valid JSON"):

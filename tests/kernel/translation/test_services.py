@@ -127,11 +127,12 @@ async def test_a_wrong_address_or_key_ends_everything_without_showing_the_key(
     assert "secret-key" not in str(failure.value)
 
 
-async def test_nobody_there_is_told_without_password_or_key(fake, monkeypatch):
+async def test_nobody_there_is_told_without_password_or_key(fake, monkeypatch, says):
     monkeypatch.setenv("MY_KEY", "secret-key")
     url = "http://me:word@127.0.0.1:9/t?q={text}&to={target}&k={key}"
-    with pytest.raises(Unreachable, match=r"cannot be reached .* and is url right") as failure:
+    with pytest.raises(Unreachable) as failure:
         await ask(fake, url=url, request={}, api_key_env="MY_KEY")
+    says(failure.value)
     assert "word" not in str(failure.value)
     assert "secret-key" not in str(failure.value)
 

@@ -48,11 +48,12 @@ def test_who_may_send_traces_is_checked_before_anything_is_opened(tmp_path, serv
     assert "Getting ready" not in ran.err
 
 
-def test_a_port_that_is_taken_is_told(tmp_path):
+def test_a_port_that_is_taken_is_told(tmp_path, says):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ran = ragstone("serve", "--config", settings(tmp_path, f"port = {port}"))
-        assert (ran.code, f"port {port} of 127.0.0.1 is taken" in ran.err) == (2, True)
+        assert ran.code == 2
+        says(ran.err.replace(str(port), "PORT"))
         ran = ragstone("serve", "--config", settings(tmp_path, "port = 0"), "--port", port)
         assert ran.code == 2
 
@@ -67,17 +68,19 @@ def test_the_model_may_be_named_on_the_command_line(tmp_path):
 def test_in_an_empty_folder_it_serves_the_workbench_and_says_what_to_do_next(tmp_path, says):
     code, address, told = served(tmp_path, "--port", "0", visit="/workbench/")
     assert code == 200
-    assert f"The workbench is at {address}/workbench/" in told
+    assert address in told
+    says(sentence_in(told, "workbench is at"))
     says(sentence_in(told, "There are no"))
     assert "invite" not in told
 
 
 @pytest.mark.kill
-def test_without_a_model_the_assistant_is_served_all_the_same(tmp_path):
+def test_without_a_model_the_assistant_is_served_all_the_same(tmp_path, says):
     (tmp_path / "ragstone.toml").write_text("[assistant]\n[serve]\nport = 0\n")
     code, address, told = served(tmp_path, visit="/")
     assert code == 200
-    assert f"The chat page is at {address}" in told
+    assert address in told
+    says(sentence_in(told, "chat page is"))
 
 
 @pytest.mark.kill

@@ -75,15 +75,14 @@ async def test_a_refusal_recalls_nothing_and_has_no_precision(said, says):
     assert (whole.score, recall.score) == (0.0, 0.0)
     assert (precision.status, precision.score) == ("not_applicable", None)
     says(whole.rationale)
-    assert {one.reason for one in whole.verdicts} == {"the answer states nothing that could be checked"}
+    says("\n".join({one.reason for one in whole.verdicts}))
     assert len(ask.prompts) == 1 + bool(said)  # an empty answer is not shown to anybody
 
 
-async def test_a_reference_that_states_nothing_is_not_applicable():
+async def test_a_reference_that_states_nothing_is_not_applicable(says):
     rows, ask = await judged(msgspec.structs.replace(ROW, reference="..."))
-    assert [(row.status, row.rationale) for row in rows] == [
-        ("not_applicable", "the reference states nothing that could be checked")
-    ] * 3
+    assert [row.status for row in rows] == ["not_applicable"] * 3
+    says("\n".join(row.rationale for row in rows))
     assert len(ask.prompts) == 1
 
 

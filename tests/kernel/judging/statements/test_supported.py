@@ -184,12 +184,11 @@ async def test_an_empty_answer_states_nothing_and_costs_no_call():
 
 
 @pytest.mark.parametrize("contexts", [(), ("  ",)])
-async def test_without_any_context_no_statement_is_supported(contexts):
+async def test_without_any_context_no_statement_is_supported(contexts, says):
     row, ask = await judged(SPLIT, row=answer(contexts=contexts))
     assert (row.score, len(ask.prompts)) == (0.0, 1)
-    assert [(one.supported, one.reason) for one in row.verdicts] == [
-        (False, "nothing was retrieved that could support it")
-    ] * 2
+    assert [one.supported for one in row.verdicts] == [False] * 2
+    says("\n".join(one.reason for one in row.verdicts))
 
 
 async def test_absent_contexts_are_not_applicable(says):

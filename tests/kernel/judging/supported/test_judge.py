@@ -25,7 +25,7 @@ def reasons(judgement: Judgement) -> list[str | None]:
     return [verdict.reason for verdict in judgement.verdicts or []]
 
 
-def test_another_number_and_another_name_are_named():
+def test_another_number_and_another_name_are_named(says):
     right = judged("Farmers in Uganda sow 20 kg of wheat per hectare.", GUIDE)
     wrong = judged("Farmers in Kenya sow 30 kg of wheat per hectare.", GUIDE)
     assert right.score is not None
@@ -33,18 +33,16 @@ def test_another_number_and_another_name_are_named():
     assert reasons(right) == [None]
     assert wrong.score is not None
     assert wrong.score < 0.3
-    assert reasons(wrong) == ["not in the contexts: 30 kg, Kenya"]
+    says("\n".join(reasons(wrong)))
 
 
-def test_one_wrong_sentence_makes_an_answer_unsupported_and_the_others_stay():
+def test_one_wrong_sentence_makes_an_answer_unsupported_and_the_others_stay(says):
     judgement = judged("The seed is treated before sowing. Farmers sow 35 kg of wheat.", GUIDE)
     verdicts = judgement.verdicts or []
     assert [verdict.supported for verdict in verdicts] == [True, False]
     assert verdicts[0].context == 1
     assert verdicts[1].context is None
-    assert (
-        judgement.rationale == "1 of 2 sentences called unsupported; the weakest: not in the contexts: 35 kg"
-    )
+    says(judgement.rationale)
 
 
 def test_the_score_is_the_product_of_the_probabilities_of_its_sentences():
@@ -104,13 +102,13 @@ def test_short_answers_are_sentences():
     assert (judged("Tanzania.", GUIDE).score or 1) < 0.5
 
 
-def test_without_contexts_nothing_is_supported():
+def test_without_contexts_nothing_is_supported(says):
     judgement = judged("The seed is treated before sowing.", " ")
     assert judgement.score == 0
-    assert reasons(judgement) == ["no context has any text"]
+    says("\n".join(reasons(judgement)))
 
 
-def test_words_of_the_contexts_put_together_wrongly_are_said_to_be_apart():
+def test_words_of_the_contexts_put_together_wrongly_are_said_to_be_apart(says):
     parts = [
         f"{noun} {verb} in {month}."
         for noun, verb, month in zip(
@@ -124,7 +122,7 @@ def test_words_of_the_contexts_put_together_wrongly_are_said_to_be_apart():
     judgement = judged(
         "Clover ripens, flowers and germinates in August March.", *[part + filler for part in parts]
     )
-    assert reasons(judgement) == ["its rarer words are in the contexts, but not together"]
+    says("\n".join(reasons(judgement)))
 
 
 @pytest.mark.parametrize(
