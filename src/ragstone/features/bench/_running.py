@@ -21,6 +21,7 @@ from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.persistence.journal import held
+from ragstone.kernel.systems.prompting import AnsweringPrompt, load_prompt
 
 PlanT = TypeVar("PlanT")
 SummaryT = TypeVar("SummaryT")
@@ -117,3 +118,16 @@ async def attempt(name: str, work: Awaitable[ValueT], failed: list[LeftOutCell])
 def slug(name: str, most: int = 60) -> str:
     """Return a name as a part of a file's name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:most]
+
+
+def load_prompts(settings: Settings, names: Sequence[str], setting: str) -> dict[str, AnsweringPrompt]:
+    """Return prompts by how the settings name them. setting: where. ConfigError for two of one name."""
+    prompts = {name: load_prompt(settings.named(name)) for name in names}
+    known: dict[str, str] = {}
+    for name, prompt in prompts.items():
+        if known.setdefault(prompt.name, name) != name:
+            raise ConfigError(
+                f"{setting} {known[prompt.name]!r} and {name!r} are both named {prompt.name!r}: give one of "
+                "the files another `name`."
+            )
+    return prompts

@@ -14,7 +14,6 @@ from ragstone.features.compare.values import LengthSlope
 from ragstone.kernel.agreement.corrected_difference import (
     CorrectedDifference,
     LabelledDifferences,
-    correct_difference,
     labelled_differences,
 )
 from ragstone.kernel.agreement.labels import with_metrics
@@ -92,7 +91,7 @@ class People:
         )
         if differences is None:
             return None
-        return correct_difference(differences), self._length_slope(systems, differences)
+        return differences.corrected(), self._length_slope(systems, differences)
 
     def _sides(self, systems: tuple[str, str]) -> SideLabels:
         """Return the labels of two systems. Raises DataError where they do not say whose they are."""

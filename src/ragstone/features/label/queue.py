@@ -21,7 +21,7 @@ from ragstone.kernel.judging.examples import of_criterion
 from ragstone.kernel.judging.fields import Example as JudgeExample
 from ragstone.kernel.judging.fields import PromptedJudge
 from ragstone.kernel.judging.judge import Judge
-from ragstone.kernel.judging.rubric import Criterion, RubricJudge
+from ragstone.kernel.judging.rubric import RubricJudge
 from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, Question, alternatives, references
 from ragstone.kernel.tables import read_rows, write_rows
@@ -392,29 +392,28 @@ def rubric_of(judge: Judge, metric: str) -> Rubric | None:
     text = "\n\n".join([*([judge.prompt.strip()] if isinstance(judge, PromptedJudge) else []), *parts])
     rubric = Rubric(
         text=text or None,
-        grades=_grades(judge, criteria),
-        examples=[_example(example, chosen) for example in judge.shown],
+        grades=_grades(judge, criteria[0].grades if len(criteria) == 1 else []),
+        examples=[_example(example, chosen.name if chosen else None) for example in judge.shown],
     )
     return None if rubric == Rubric() else rubric
 
 
-def _grades(judge: Judge, criteria: Sequence[Criterion]) -> dict[str, str]:
-    """Return what each grade means, where one criterion or the labels of a closed set say so."""
+def _grades(judge: Judge, names: Sequence[str]) -> dict[str, str]:
+    """Return what each grade means, where the labels of a closed set or the names of grades say so."""
     if isinstance(judge, ClassifyJudge):
         return {f"{score:g}": label for label, score in judge.labels.items()}
-    if len(criteria) != 1:
+    if not names:
         return {}
     low, high = judge.scale
-    names = criteria[0].grades
     step = (high - low) / (len(names) - 1)
     return {f"{low + step * rank:g}": word for rank, word in enumerate(names)}
 
 
-def _example(example: JudgeExample, criterion: Criterion | None) -> RubricExample:
+def _example(example: JudgeExample, criterion: str | None) -> RubricExample:
     expected: object = example.expected
     reason: object = example.reason
     if criterion:
-        expected, reason = of_criterion(expected, criterion.name), of_criterion(reason, criterion.name)
+        expected, reason = of_criterion(expected, criterion), of_criterion(reason, criterion)
     fields = {
         "question": example.question,
         "reference": " / ".join(alternatives(example.reference)),

@@ -3,5 +3,4 @@
 from .words import headline_blocks as headline_blocks
 from .words import retrieval_blocks as retrieval_blocks
 from .words import retrieval_dots as retrieval_dots
-from .words import score_blocks as score_blocks
-from .words import scores_told as scores_told
+from .words import score_findings as score_findings

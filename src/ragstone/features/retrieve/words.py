@@ -70,7 +70,7 @@ def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
         Paragraph(rests_on, tone="muted", where="page"),
         *([SurfacePart(tables, kind="split"), paragraph] if row.measures else [Paragraph(_unmeasured(row))]),
         *(block for grouping in groupings(row) for block in _grouping(row, grouping)),
-        *(score_blocks(row.retriever, row.scores) if row.scores else []),
+        *_score_blocks(row),
         *(Paragraph(remark) for remark in remarks(row)),
     ]
 
@@ -200,8 +200,15 @@ def remarks(row: RetrievalSummary) -> list[str]:
     return [text for text in (_ties(row), _unplaced(row), _batches(row), _times(row)) if text]
 
 
-def score_blocks(retriever: str, scores: ScoreQuality) -> list[Block]:
-    """Return whether scores are informative: the AUC, the cut-off, and on a page the calibration curve."""
+def _score_blocks(row: RetrievalSummary) -> list[Block]:
+    if not row.scores:
+        return []
+    sentence, curve = score_findings(row.retriever, row.scores)
+    return [Paragraph(sentence), *curve]
+
+
+def score_findings(retriever: str, scores: ScoreQuality) -> tuple[str, list[Block]]:
+    """Return whether scores are informative, by AUC and cut-off, and for a page the calibration curve."""
     columns: list[Made[ScoreBin]] = [
         (Column("Scores", text=True), lambda row: f"{row.low:.4g} to {row.high:.4g}"),
         (Column("Relevant", beside="interval", ends=(0, 1)), lambda row: estimated(row.relevant, "strong")),
@@ -209,7 +216,7 @@ def score_blocks(retriever: str, scores: ScoreQuality) -> list[Block]:
     ]
     caption = f"{retriever}: share of relevant passages by score, from the lowest"
     curve = table_of(caption, scores.bins, columns, caption=caption, kind="", where="page")
-    return [Paragraph(scores_told(scores)), *([curve] if scores.bins else [])]
+    return scores_told(scores), [curve] if scores.bins else []
 
 
 def scores_told(scores: ScoreQuality) -> str:

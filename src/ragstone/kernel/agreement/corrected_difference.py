@@ -19,7 +19,7 @@ from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.statistics import Estimate, Floats
-from ragstone.kernel.statistics.ppi_difference import PoweredDifference, prediction_powered_difference
+from ragstone.kernel.statistics.ppi_difference import prediction_powered_difference
 
 SIDES = ("A", "B")
 Both = tuple[Sequence[Label], Sequence[Label]]
@@ -51,6 +51,37 @@ class LabelledDifferences(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     n_single: int
     errors: Floats
     policies: list[str] = []
+
+    def corrected(self) -> "CorrectedDifference":
+        """Return what the labels make of the judge's differences."""
+        width = self.scale[1] - self.scale[0]
+        powered = prediction_powered_difference(
+            self.human,
+            self.judge,
+            self.others,
+            self.clusters,
+            width=width,
+            shares=self.shares,
+        )
+        n = self.human.size
+        return CorrectedDifference(
+            corrected=powered.corrected,
+            human=powered.human,
+            p=powered.p,
+            p_holm=powered.p,
+            scale=self.scale,
+            same_unit=self.same_unit,
+            threshold=self.threshold,
+            n_labelled=n,
+            n_rows=len(self.clusters),
+            n_differ=int(np.count_nonzero(self.human)),
+            flattery=_flattery(self, width) if self.same_unit else None,
+            weight=powered.weight,
+            worth=powered.worth,
+            to_halve=powered.to_halve,
+            to_decide=powered.to_decide,
+            notes=_notes(self, is_known=powered.corrected.low is not None),
+        )
 
 
 class CorrectedDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +128,7 @@ def corrected_difference(
     a, b, labels, mapping, threshold, clusters: see labelled_differences.
     """
     differences = labelled_differences(a, b, labels, mapping=mapping, threshold=threshold, clusters=clusters)
-    return None if differences is None else correct_difference(differences)
+    return None if differences is None else differences.corrected()
 
 
 def labelled_differences(
@@ -209,40 +240,8 @@ def _draw(label: Label) -> Draw:
     return None if chance is None else (str((label.metadata or {}).get("queue", "")), chance)
 
 
-def correct_difference(differences: LabelledDifferences) -> CorrectedDifference:
-    """Return what the labels make of a judge's differences."""
-    width = differences.scale[1] - differences.scale[0]
-    powered = prediction_powered_difference(
-        differences.human,
-        differences.judge,
-        differences.others,
-        differences.clusters,
-        width=width,
-        shares=differences.shares,
-    )
-    n = differences.human.size
-    return CorrectedDifference(
-        corrected=powered.corrected,
-        human=powered.human,
-        p=powered.p,
-        p_holm=powered.p,
-        scale=differences.scale,
-        same_unit=differences.same_unit,
-        threshold=differences.threshold,
-        n_labelled=n,
-        n_rows=len(differences.clusters),
-        n_differ=int(np.count_nonzero(differences.human)),
-        flattery=_flattery(differences, width).human if differences.same_unit else None,
-        weight=powered.weight,
-        worth=powered.worth,
-        to_halve=powered.to_halve,
-        to_decide=powered.to_decide,
-        notes=_notes(differences, is_known=powered.corrected.low is not None),
-    )
-
-
-def _flattery(differences: LabelledDifferences, width: float) -> PoweredDifference:
-    """Return how much the judge's differences exceed people's, as `human`: no judge helps there."""
+def _flattery(differences: LabelledDifferences, width: float) -> Estimate:
+    """Return how much the judge's differences exceed people's; no judge helps there."""
     n = differences.human.size
     return prediction_powered_difference(
         differences.judge - differences.human,
@@ -251,7 +250,7 @@ def _flattery(differences: LabelledDifferences, width: float) -> PoweredDifferen
         differences.clusters[:n],
         width=width,
         shares=differences.shares,
-    )
+    ).human
 
 
 def _notes(differences: LabelledDifferences, *, is_known: bool) -> list[str]:

@@ -1,13 +1,12 @@
 """The answering prompts: data files, like judges."""
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from ragstone.kernel.config import Section, Settings, convert_section, library_names, parse_toml, read_named
+from ragstone.kernel.config import Section, convert_section, library_names, parse_toml, read_named
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm import Message, Prompt, fence, row_nonce
 from ragstone.kernel.records import Context, Question
@@ -37,19 +36,6 @@ def prompt_names() -> list[str]:
 def load_prompt(name: str | Path, room: str = "ragstone.kernel.systems") -> AnsweringPrompt:
     """Return an answering prompt of a room by its name, or from a .toml file of one's own. ConfigError."""
     return parse_prompt(*read_named(name, "prompt", room, "prompts"))
-
-
-def load_prompts(settings: Settings, names: Sequence[str], setting: str) -> dict[str, AnsweringPrompt]:
-    """Return prompts by how the settings name them. setting: where. ConfigError for two of one name."""
-    prompts = {name: load_prompt(settings.named(name)) for name in names}
-    known: dict[str, str] = {}
-    for name, prompt in prompts.items():
-        if known.setdefault(prompt.name, name) != name:
-            raise ConfigError(
-                f"{setting} {known[prompt.name]!r} and {name!r} are both named {prompt.name!r}: give one of "
-                "the files another `name`."
-            )
-    return prompts
 
 
 def parse_prompt(text: str, file: Path) -> AnsweringPrompt:

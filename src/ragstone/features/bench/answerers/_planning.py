@@ -5,12 +5,12 @@ from pathlib import Path
 
 import msgspec
 
+from ragstone.features.bench._running import load_prompts
 from ragstone.features.bench.answerers._values import AnswerCell, short_model
 from ragstone.kernel.config import Condition, Settings
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.records import Answer, Judgement, Question
 from ragstone.kernel.systems.chosen import named_systems
-from ragstone.kernel.systems.prompting import load_prompts
 
 CLOSED_BOOK = "closed_book"  # the prompt that ships for the condition `none`
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from ragstone.features.bench._running import load_prompts
 from ragstone.features.bench.languages._values import Axis, AxisVerdict
 from ragstone.features.bench.languages._verdicts import measured_values
 from ragstone.features.bench.retrievers.paired import compare_rankings
@@ -13,7 +14,7 @@ from ragstone.kernel.records import Question
 from ragstone.kernel.retrieval.evaluate import mean_measures
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.retrieval.search import RETRIEVERS
-from ragstone.kernel.systems.prompting import load_prompt, load_prompts
+from ragstone.kernel.systems.prompting import load_prompt
 
 
 def study_prompts(settings: Settings) -> dict[str | None, str | None]:

@@ -23,7 +23,7 @@ from ragstone.features.bench.retrievers._values import (
     Standing,
     Timing,
 )
-from ragstone.features.retrieve import score_blocks, scores_told
+from ragstone.features.retrieve import score_findings
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -331,11 +331,11 @@ def _scores(board: Leaderboard) -> list[Block]:
     scores = [(row.configuration.name, row.scores) for row in board.standings if row.scores]
     if not scores:
         return []
-    curves = [block for name, quality in scores for block in score_blocks(name, quality)[1:]]
+    findings = [(name, *score_findings(name, quality)) for name, quality in scores]
     return [
         Heading("Are the scores informative?", anchor="scores"),
-        Listing([f"{name}: {scores_told(quality)}" for name, quality in scores]),
-        SurfacePart(curves, where="page"),
+        Listing([f"{name}: {sentence}" for name, sentence, _ in findings]),
+        SurfacePart([block for _, _, curve in findings for block in curve], where="page"),
     ]
 
 
