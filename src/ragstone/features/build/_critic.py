@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.kernel.config import Section, convert_section, library_names, parse_toml, read_named
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.judging.render import REASON, Field, named_inputs, prompt_for_fields
+from ragstone.kernel.judging.render import graded_fields, named_inputs, prompt_for_fields
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, row_nonce
 from ragstone.kernel.records import Status
 
@@ -20,7 +20,6 @@ LOWEST, HIGHEST = 1, 5
 SHARED: tuple[CriticInput, ...] = ("audience", "context")
 OWN: tuple[CriticInput, ...] = ("question", "answer")
 
-SCORE = Annotated[int, msgspec.Meta(ge=LOWEST, le=HIGHEST)]
 TOGETHER = (
     "You check a question in several respects, each by the criterion below that bears its name. Each score "
     "rests on its own criterion alone: a question that fails one may well pass the others."
@@ -154,10 +153,7 @@ def render_critics(critics: Sequence[Critic], inputs: Mapping[str, str], secret:
     fields = [
         field
         for start, critic in zip(_starts(critics), critics, strict=True)
-        for field in (
-            Field(f"{start}reason", REASON, named_inputs(critic.reason)),
-            Field(f"{start}score", SCORE, f"a whole number from {LOWEST} to {HIGHEST}"),
-        )
+        for field in graded_fields(start, LOWEST, HIGHEST, named_inputs(critic.reason))
     ]
     if len(critics) > 1:
         parts = [f"# {critic.name}\n{text}" for critic, text in zip(critics, parts, strict=True)]

@@ -15,7 +15,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.files.decoding import decode
 from ragstone.kernel.files.file import Unreadable
 from ragstone.kernel.records import Question
-from ragstone.kernel.tables.formats import READERS, read_csv, read_jsonl
+from ragstone.kernel.tables.formats import READERS, read_jsonl
 from ragstone.kernel.tables.reading import read_worksheet
 
 _BLOCK = 1 << 20
@@ -125,7 +125,11 @@ def open_sheet(path: Path, columns: Mapping[str, str] = {}) -> Sheet:
         head = file.read(_HEAD).lstrip()
     if head.startswith("[") or (head.startswith("{") and not _is_jsonl(path, head)):
         return Sheet(path, None, _objects(json_list(path)), ", item ")
-    return Sheet(path, None, _jsonl_rows(path)) if head.startswith("{") else _table(path, read_csv(path), ":")
+    return (
+        Sheet(path, None, _jsonl_rows(path))
+        if head.startswith("{")
+        else _table(path, READERS[".csv"](path), ":")
+    )
 
 
 def first_row(path: Path, columns: Mapping[str, str] = {}) -> Cells:

@@ -10,10 +10,11 @@ import msgspec
 from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.evaluate import ranked_documents
-from ragstone.kernel.retrieval.measures import Grades
 from ragstone.kernel.tables import partial_path
 
 T = TypeVar("T")
+Grades = Mapping[str, int]
+"""Document id -> its grade; above 0 is relevant."""
 
 
 def write_trec_run(path: Path, rankings: Iterable[Ranking]) -> None:

@@ -68,6 +68,13 @@ class Field(msgspec.Struct, frozen=True):
     words: str
 
 
+def graded_fields(start: str, low: int, high: int, reason: str) -> list[Field]:
+    """Return the fields of a reason and the grade after it. start: of their names; reason: what it holds."""
+    grade = Annotated[int, msgspec.Meta(ge=low, le=high)]
+    words = f"a whole number from {low} to {high}"
+    return [Field(f"{start}reason", REASON, reason), Field(f"{start}score", grade, words)]
+
+
 def reply_form(fields: Sequence[Field]) -> str:
     """Return the form of a reply in words; its first field is the nonce."""
     listed = ", ".join(f'"{field.name}": {field.words}' for field in fields)

@@ -13,7 +13,7 @@ from ragstone.kernel.judging._token import Option, TokenJudge
 from ragstone.kernel.judging.examples import of_criterion, whole
 from ragstone.kernel.judging.fields import Name
 from ragstone.kernel.judging.finding import CriterionOutcome, Finding
-from ragstone.kernel.judging.render import REASON, Field
+from ragstone.kernel.judging.render import Field, graded_fields
 
 HALF = Fraction(1, 2)
 
@@ -140,14 +140,8 @@ class RubricJudge(TokenJudge, frozen=True, kw_only=True, tag="rubric"):
     def reply_fields(self) -> list[Field]:
         """Return the fields of the reply: for each criterion a reason, then a grade."""
         low, high = self.ends
-        grade = Annotated[int, msgspec.Meta(ge=low, le=high)]
         return [
-            field
-            for name in self._names
-            for field in (
-                Field(f"{name}_reason", REASON, "one sentence"),
-                Field(f"{name}_score", grade, f"a whole number from {low} to {high}"),
-            )
+            field for name in self._names for field in graded_fields(f"{name}_", low, high, "one sentence")
         ]
 
     def reply_of(self, expected: object, reason: object) -> dict[str, object]:
