@@ -12,7 +12,7 @@ import pytest
 
 from ragstone.kernel.config import LedgerSection, Settings
 from ragstone.kernel.llm import Ledger
-from ragstone.kernel.llm.ledgers import Place, open_store
+from ragstone.kernel.llm.ledgers import LedgerLocation, open_store
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.records import Usage
 
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
     text: str = "said"
 
 
-def make_ledger(place: Place, kept: Iterable[Kept], hits: Iterable[int] = ()) -> Place:
+def make_ledger(place: LedgerLocation, kept: Iterable[Kept], hits: Iterable[int] = ()) -> LedgerLocation:
     """Write a ledger whose keys count from 0; `hits`: the numbers of those that a file is asked for again."""
     rows = []
     for number, each in enumerate(kept):
@@ -59,7 +59,7 @@ def set_hit_day(path: Path, day: int) -> None:
         connection.execute("UPDATE hits SET day = ?", (day,))
 
 
-def responses_in(place: Place) -> dict[int, tuple[str, str, float]]:
+def responses_in(place: LedgerLocation) -> dict[int, tuple[str, str, float]]:
     """Return number -> model, text and moment of each response."""
     with open_store(place) as store:
         return {

@@ -10,14 +10,14 @@ import pytest
 from tests.support.run_progress import told_of_a_run
 
 from ragstone.kernel.engine.progress import Advance, State, silent
-from ragstone.kernel.engine.progress_file import FILE, SILENT_S, read_progress, told_on_disk
+from ragstone.kernel.engine.progress_file import FILE, SILENT_S, progress_on_disk, read_progress
 from ragstone.kernel.errors import ModelError, Stopped
 
 TOLD = told_of_a_run()
 
 
 def test_a_stage_is_told_while_it_goes_on_and_gone_afterwards(tmp_path):
-    with told_on_disk(tmp_path, silent) as progress:
+    with progress_on_disk(tmp_path, silent) as progress:
         first = read_progress(tmp_path)
         assert first is not None
         assert (first.stage, first.pid, first.ended) == ("getting ready", os.getpid(), None)
@@ -29,7 +29,7 @@ def test_a_stage_is_told_while_it_goes_on_and_gone_afterwards(tmp_path):
 def test_rows_and_calls_are_told_each_second(tmp_path, monkeypatch):
     monkeypatch.setattr("ragstone.kernel.engine.progress_file.EVERY_S", 0.01)
     with (
-        told_on_disk(tmp_path, silent) as progress,
+        progress_on_disk(tmp_path, silent) as progress,
         progress("judging", 3, lambda: State(made=2, in_flight=1, spent_usd=0.5)) as advance,
     ):
         advance()
@@ -51,7 +51,7 @@ def test_a_second_that_cannot_be_told_is_not_the_last_one(tmp_path, monkeypatch)
             raise odd.pop()
         return State(made=5, in_flight=0, spent_usd=0.0)
 
-    with told_on_disk(tmp_path, silent) as progress, progress("judging", 3, state):
+    with progress_on_disk(tmp_path, silent) as progress, progress("judging", 3, state):
         for _ in range(500):
             found = read_progress(tmp_path)
             if found and found.made == 5:
@@ -68,7 +68,7 @@ def test_rows_are_handed_on_to_the_progress_of_the_command(tmp_path):
     def bars(stage: str, total: int | None, _state: object = None) -> Iterator[Advance]:
         yield lambda: seen.append((stage, total))
 
-    with told_on_disk(tmp_path, bars) as progress, progress("answering", 2, State) as advance:
+    with progress_on_disk(tmp_path, bars) as progress, progress("answering", 2, State) as advance:
         advance()
         advance()
     assert seen == [("answering", 2), ("answering", 2)]
@@ -83,7 +83,7 @@ def test_rows_are_handed_on_to_the_progress_of_the_command(tmp_path):
     ],
 )
 def test_how_a_run_ended_stays(tmp_path, mistake, ended):
-    with pytest.raises(type(mistake)), told_on_disk(tmp_path, silent):
+    with pytest.raises(type(mistake)), progress_on_disk(tmp_path, silent):
         raise mistake
     found = read_progress(tmp_path)
     assert found is not None
@@ -115,5 +115,5 @@ def test_what_is_no_progress_is_none(tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_to_stops_nothing(tmp_path):
-    with told_on_disk(tmp_path / "missing", silent):
+    with progress_on_disk(tmp_path / "missing", silent):
         pass

@@ -10,7 +10,7 @@ from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import check_run_folder, judge_in_session, judge_sheet
 from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.output import make_folder
-from ragstone.kernel.engine.progress_file import told_on_disk
+from ragstone.kernel.engine.progress_file import progress_on_disk
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
@@ -76,7 +76,7 @@ def judge_to_run(
     """
     check_run_folder(folder, force)
     make_folder(folder)
-    with held(folder), told_on_disk(folder, how.progress) as progress:
+    with held(folder), progress_on_disk(folder, how.progress) as progress:
         _put_answers(folder, sheet, force)
         judgements, earlier_rows = folder / JUDGEMENTS, []
         if judgements.is_file() and not force:
@@ -128,7 +128,7 @@ async def judge_to_new_run(
     if folder.exists():  # noqa: ASYNC240 - a run alone in its loop
         raise DataError(f"{folder} exists: give the new run another name.")
     make_folder(folder)
-    with held(folder), told_on_disk(folder, session.progress) as progress:
+    with held(folder), progress_on_disk(folder, session.progress) as progress:
         session.progress = progress
         write_rows(folder / ANSWERS, sheet, Answer)
         summary = await judge_in_session(session, sheet, folder / JUDGEMENTS, judges, log_in=folder)

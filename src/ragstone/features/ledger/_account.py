@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.kernel.config import Price, Settings
 from ragstone.kernel.llm.budget import cost_usd, sum_usd
-from ragstone.kernel.llm.ledgers import Place, open_store, size_on_disk
+from ragstone.kernel.llm.ledgers import LedgerLocation, open_store, size_on_disk
 from ragstone.kernel.llm.providers import list_price, providers
 from ragstone.kernel.llm.response_store import Row
 from ragstone.kernel.records import MOST, Usage, checked_usage
@@ -76,7 +76,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     unpriced: list[str]
 
 
-def read_account(location: Place, settings: Settings) -> Account:
+def read_account(location: LedgerLocation, settings: Settings) -> Account:
     """Return what a ledger holds, at the prices of the settings, else those that the transports know.
 
     Raises DataError when there is no ledger, or a damaged one.

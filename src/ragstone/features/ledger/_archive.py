@@ -13,7 +13,7 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError, explaining, nearest
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.llm.ledger import is_damaged
-from ragstone.kernel.llm.ledgers import Place, open_store, size_on_disk
+from ragstone.kernel.llm.ledgers import LedgerLocation, open_store, size_on_disk
 from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.response_store import Row, StoredResponse, export_lines
 from ragstone.kernel.tables import check_output
@@ -73,7 +73,7 @@ class Pruned(msgspec.Struct, frozen=True):
     n_bytes_freed: int
 
 
-def export_responses(location: Place, file: Path, *, force: bool = False) -> Exported:
+def export_responses(location: LedgerLocation, file: Path, *, force: bool = False) -> Exported:
     """Write every response of a ledger to a .jsonl file, ordered by key, and return how many there are.
 
     They are those of one moment, whoever writes meanwhile; the file appears when it is whole. Of a file that
@@ -93,7 +93,7 @@ def export_responses(location: Place, file: Path, *, force: bool = False) -> Exp
         return Exported(n, source.n_bad)
 
 
-def import_responses(location: Place, file: Path) -> ImportedFile:
+def import_responses(location: LedgerLocation, file: Path) -> ImportedFile:
     """Merge an export into a ledger, which is made if need be; what the ledger has already stays.
 
     All of the file or nothing: killed at any moment, and with a bad line anywhere. Raises DataError that
@@ -107,7 +107,11 @@ def import_responses(location: Place, file: Path) -> ImportedFile:
 
 
 def choose_responses(
-    location: Place, settings: Settings, *, older_than_s: float | None = None, model: str | None = None
+    location: LedgerLocation,
+    settings: Settings,
+    *,
+    older_than_s: float | None = None,
+    model: str | None = None,
 ) -> Chosen:
     """Return the responses that prune_responses would delete, and what they would cost again.
 
@@ -136,7 +140,7 @@ def choose_responses(
     )
 
 
-def prune_responses(location: Place, chosen: Chosen) -> Pruned:
+def prune_responses(location: LedgerLocation, chosen: Chosen) -> Pruned:
     """Delete the chosen responses and give their space back. Raises DataError when there is no ledger.
 
     What they saved stays counted. Responses that came after the choice stay too.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ragstone.features.ledger._account import Account, AccountLine
     from ragstone.features.ledger._archive import Chosen
-    from ragstone.kernel.llm.ledgers import Place
+    from ragstone.kernel.llm.ledgers import LedgerLocation
 
 SHOWN_DAYS = 14
 HOURS = {"h": 1, "d": 24, "w": 7 * 24}
@@ -186,7 +186,7 @@ def _confirmed() -> bool:
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
-def _pruning_text(location: "Place", chosen: "Chosen") -> str:
+def _pruning_text(location: "LedgerLocation", chosen: "Chosen") -> str:
     n = sum(chosen.responses.values())
     if not n and not chosen.damaged:
         return f"{location}: it has no such response."

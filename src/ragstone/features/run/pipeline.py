@@ -19,7 +19,7 @@ from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.manifest import check_manifest, write_manifest
 from ragstone.kernel.engine.output import make_folder, write_stream
 from ragstone.kernel.engine.progress import Progress, silent
-from ragstone.kernel.engine.progress_file import told_on_disk
+from ragstone.kernel.engine.progress_file import progress_on_disk
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments
 from ragstone.kernel.judging import Judge, MetricSummary, question_clusters, summarise
@@ -108,7 +108,7 @@ async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: 
     make_folder(folder)
     with held(folder), contextlib.ExitStack() as ending:
         check_manifest(folder, settings, force)
-        how = how._replace(progress=ending.enter_context(told_on_disk(folder, how.progress)))
+        how = how._replace(progress=ending.enter_context(progress_on_disk(folder, how.progress)))
         notes = copy_certificate(settings, folder)
         async with open_session(settings, how) as session:
             with session.logging_calls(folder):

@@ -27,7 +27,6 @@ import numpy as np
 from ragstone.features.modes import fisher_p, propose_signs
 from ragstone.features.watch._streams import Level, level_of
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.judging.fields import Input
 from ragstone.kernel.judging.signs import Sign
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Codes
@@ -67,9 +66,9 @@ class ModeSigns(msgspec.Struct, frozen=True, kw_only=True):
         return self.sign.is_in(row) and not any(other.is_in(row) for other in self.unless)
 
     @property
-    def inputs(self) -> list[Input]:
+    def inputs(self) -> list[str]:
         """What an answer must have so that it can be said."""
-        return list(dict.fromkeys(part for sign in (self.sign, *self.unless) for part in sign.inputs))
+        return [*dict.fromkeys(part for sign in (self.sign, *self.unless) for part in sign.inputs)]
 
 
 class NewMode(msgspec.Struct, frozen=True, kw_only=True):

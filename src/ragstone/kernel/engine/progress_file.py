@@ -79,7 +79,7 @@ def read_progress(folder: Path) -> RunProgress | None:
 
 
 @contextlib.contextmanager
-def told_on_disk(
+def progress_on_disk(
     folder: Path, progress: Progress, clock: Callable[[], float] = time.time
 ) -> Iterator[Progress]:
     """Give a progress that tells the folder as well, each second while the block runs.

@@ -12,11 +12,11 @@ from ragstone.kernel.llm.response_store import AnyLedger, ResponseStore
 if TYPE_CHECKING:
     from ragstone.kernel.llm._postgres_database import Database
 
-Place: TypeAlias = "Path | Database"
+LedgerLocation: TypeAlias = "Path | Database"
 """Where a ledger is."""
 
 
-def ledger_place(settings: Settings) -> Place:
+def ledger_place(settings: Settings) -> LedgerLocation:
     """Return where the project's ledger is: a file, or the database of `[ledger] url`. Raises ConfigError."""
     if settings.ledger.url is None:
         return settings.path(".ragstone") / "ledger.sqlite"
@@ -39,7 +39,7 @@ def open_ledger(settings: Settings, *, counting: bool = True) -> AnyLedger:
     return PostgresLedger(location, settings.path(".ragstone"), counting=counting)
 
 
-def open_store(location: Place, *, make: bool = False) -> AbstractContextManager[ResponseStore]:
+def open_store(location: LedgerLocation, *, make: bool = False) -> AbstractContextManager[ResponseStore]:
     """Give all responses of a ledger. make: whether it is made where there is none.
 
     Raises DataError, also for what goes wrong in the block.
@@ -51,7 +51,7 @@ def open_store(location: Place, *, make: bool = False) -> AbstractContextManager
     return postgres_database.open_store(location, make=make)
 
 
-def size_on_disk(location: Place) -> int:
+def size_on_disk(location: LedgerLocation) -> int:
     """Return the bytes of a ledger: of its file and what SQLite keeps beside it, or of its tables."""
     if isinstance(location, Path):
         files = (location.with_name(location.name + ending) for ending in ("", "-wal", "-shm"))
