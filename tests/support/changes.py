@@ -195,7 +195,7 @@ UNTRIED: dict[str, str] = {
     "features.build.fictional:_moved_reference": "names that are changed on purpose",
     "features.improve.judge_files:replaced_line": SETTING,
     "features.new._own_data:_commented": SETTING,
-    "kernel.runs.matrix:_axis": SETTING,
+    "features.compare.matrix:_axis": SETTING,
     "mcp.tools:Tools._named": NAME,
     "kernel.document.plots._pen:lone": UNICODE,
     "workbench.run_pages:browser_notes": "a sentence of ours for a terminal, in words for a browser",

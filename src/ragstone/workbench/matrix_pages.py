@@ -9,11 +9,11 @@ from litestar.params import FromPath, FromQuery
 from litestar.response import Redirect
 
 from ragstone.features.bench.answerers.words import read_answer_bench
+from ragstone.features.compare.matrix import MatrixPoint, axes_of, lay_out, matrix_blocks, point_of
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.document.numbers import usd
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import MetricSummary
-from ragstone.kernel.runs.matrix import MatrixPoint, axes_of, lay_out, matrix_blocks, point_of
 from ragstone.kernel.serve.frame import ROOT, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import RunEntry

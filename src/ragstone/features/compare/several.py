@@ -11,6 +11,7 @@ from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
 from ragstone.features.compare.comparing import Source, read_judged
 from ragstone.features.compare.matching import JudgedRun, is_low_best
+from ragstone.features.compare.matrix import MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
 from ragstone.features.compare.values import SeveralMeans, SeveralRuns
 from ragstone.kernel.document.blocks import (
     Block,
@@ -28,7 +29,6 @@ from ragstone.kernel.document.plots.values import Frontier, Intervals, Plot, Plo
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
 from ragstone.kernel.records import Judgement, split_repeat
-from ragstone.kernel.runs.matrix import MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
 from ragstone.kernel.runs.order_plots import price_plot, rank_plot, ranks_of
 from ragstone.kernel.runs.settings import RunSetting, run_settings
 from ragstone.kernel.runs.wording import judge_name, mean_text

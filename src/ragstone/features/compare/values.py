@@ -4,12 +4,12 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.features.compare.matrix import Matrix
 from ragstone.features.compare.overlap import ErrorOverlap, GivenDocument
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.kernel.records import Status
-from ragstone.kernel.runs.matrix import Matrix
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.paired import Test, Verdict

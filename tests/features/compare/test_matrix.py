@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.features.compare.matrix import MatrixPoint, axes_of, is_crossed, lay_out, matrix_blocks
 from ragstone.kernel.document.blocks import Paragraph, Table
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.matrix import MatrixPoint, axes_of, is_crossed, lay_out, matrix_blocks
 from ragstone.kernel.statistics import Estimate
 
 
