@@ -65,12 +65,13 @@ def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
         ),
         _ranks(row),
     ]
+    sentence, curve = score_findings(row.retriever, row.scores) if row.scores else ("", [])
     return [
         Heading(f"Retriever {row.retriever}", level=3, where="page"),
         Paragraph(rests_on, tone="muted", where="page"),
         *([SurfacePart(tables, kind="split"), paragraph] if row.measures else [Paragraph(_unmeasured(row))]),
         *(block for grouping in groupings(row) for block in _grouping(row, grouping)),
-        *_score_blocks(row),
+        *([Paragraph(sentence), *curve] if sentence else []),
         *(Paragraph(remark) for remark in remarks(row)),
     ]
 
@@ -198,13 +199,6 @@ def headline_blocks(row: RetrievalSummary) -> list[Block]:
 def remarks(row: RetrievalSummary) -> list[str]:
     """Return sentences on ties, what has no place, batches and times; none on what is absent."""
     return [text for text in (_ties(row), _unplaced(row), _batches(row), _times(row)) if text]
-
-
-def _score_blocks(row: RetrievalSummary) -> list[Block]:
-    if not row.scores:
-        return []
-    sentence, curve = score_findings(row.retriever, row.scores)
-    return [Paragraph(sentence), *curve]
 
 
 def score_findings(retriever: str, scores: ScoreQuality) -> tuple[str, list[Block]]:
