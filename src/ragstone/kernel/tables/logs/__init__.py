@@ -1,1 +1,1 @@
-"""Logs of what people asked -> questions with their counts, whatever wrote the log."""
+"""Logs of applications, whatever wrote them -> their rows, and what each asked and answered."""
