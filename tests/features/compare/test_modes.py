@@ -8,7 +8,7 @@ from tests.support.command import ragstone as command
 from tests.support.moded_run import RUN, planted_answers, write_moded_run
 
 import ragstone
-from ragstone.features.compare._mode_words import MODE_SENTENCES, SENTENCES
+from ragstone.features.compare._mode_sentence_table import MODE_SENTENCES, SENTENCES
 from ragstone.features.compare._modes import _between
 from ragstone.features.compare.values import ComparedModes, ModeDifference
 from ragstone.features.modes.values import read_summary

@@ -1,7 +1,7 @@
 """From production to an evaluation set: questions of the monitor's store, with the answers that they got."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, Literal, overload
 
 from ragstone.features.sample import Sample, sample_log
 from ragstone.features.watch._showing import ALL, ExchangeFilter, StoredExchange
@@ -10,15 +10,12 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.errors import DataError
 
-if TYPE_CHECKING:
-    from ragstone.features.watch._outputs import Way
-
 
 def sample_store(
     store: MonitorStore,
     count: int = 200,
     *,
-    by: "Way" = "topic",
+    by: Literal["topic", "random", "rarity", "frequency", "quality"] = "topic",
     quality: str = "faithfulness",
     chosen: ExchangeFilter = ALL,
     seed: int = 0,
