@@ -1,5 +1,12 @@
-"""How good the assistant's answers are, by model and prompt: `python -m benchmarks.assistant_evaluation
-MODEL…`.
+"""How good the assistant's answers are, by model and prompt, and on its examples without a model.
+
+    python -m benchmarks.assistant_evaluation MODEL… --judge MODEL
+    python -m benchmarks.assistant_evaluation --examples
+
+--examples: the questions of examples/manual-assistant and of examples/assistant/coverage.jsonl, asked as the
+examples ship; no model is asked. Right is a quote that contains what the row of the question expects, or,
+where it expects nothing, any citation; a question that the documents do not answer is right without a
+citation.
 
 Asked are questions of ../shared/data/agxqa, evenly spaced, and questions about farming that the documents of
 examples/assistant do not hold, by retrieval and generation without the agent. What was answered is judged by
@@ -22,12 +29,12 @@ import msgspec
 import ragstone
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.session import open_session
-from ragstone.kernel.records import Answer, Context, Judgement
+from ragstone.kernel.records import Answer, Context, Judgement, Turn
 from ragstone.kernel.runs.causes import is_right
 from ragstone.kernel.statistics import wilson_interval
 from ragstone.kernel.tables import write_rows
 from ragstone_assistant.assistant import open_assistant
-from ragstone_assistant.conversation import silent
+from ragstone_assistant.conversation import Asked, silent
 from ragstone_assistant.knowledge.knowledge_base import KnowledgeBase
 
 ROOT = Path(__file__).parents[1]
@@ -44,6 +51,20 @@ NOT_HELD = (
     "How do I keep weevils out of stored beans?",
     "At what age can a calf be weaned?",
 )
+
+
+EXAMPLES = {
+    "a software manual": ("manual-assistant", "questions.jsonl"),
+    "doses of crops, the farm": ("assistant", "coverage.jsonl"),
+}
+
+
+class ExampleQuestion(msgspec.Struct):
+    """A question of an example, as far as it is looked at here."""
+
+    question: str
+    answerable: bool
+    expect: dict[str, list[str]] = {}
 
 
 class Held(msgspec.Struct):
@@ -151,6 +172,34 @@ def table(answers: Sequence[Answer], judgements: Sequence[Judgement]) -> list[li
     return rows
 
 
+def example_rows(folder: Path) -> list[list[str]]:
+    """Return a row for each example; the first row names the columns."""
+    rows = [["example", "answered right, of those that the documents answer", "declined, of the others"]]
+    for title, (name, file) in EXAMPLES.items():
+        copy = folder / name
+        shutil.copytree(ROOT / "examples" / name, copy, dirs_exist_ok=True)
+        lines = (copy / file).read_bytes().splitlines()
+        asked = [msgspec.json.decode(line, type=ExampleQuestion) for line in lines]
+        right = asyncio.run(_right(asked, load_settings(copy / "ragstone.toml")))
+        held = [ok for row, ok in zip(asked, right, strict=True) if row.answerable]
+        others = [ok for row, ok in zip(asked, right, strict=True) if not row.answerable]
+        rows.append([title, share(sum(held), len(held)), share(sum(others), len(others))])
+    return rows
+
+
+async def _right(asked: Sequence[ExampleQuestion], settings: Settings) -> list[bool]:
+    """Return for each question whether the reply is right."""
+    right: list[bool] = []
+    async with open_session(settings) as session, open_assistant(settings, session) as assistant:
+        await _built(assistant.knowledge, settings)
+        for row in asked:
+            said = await assistant.respond(Asked(turns=(Turn("user", row.question),)), silent)
+            parts = row.expect.get("contains_any", [])
+            answers = any(part in said.text for part in parts) if parts else bool(said.citations)
+            right.append(answers if row.answerable else not said.citations)
+    return right
+
+
 def _answered(answer: Answer) -> bool:
     return (answer.metadata or {}).get("kind") == "answer"
 
@@ -158,11 +207,19 @@ def _answered(answer: Answer) -> bool:
 def main() -> None:
     """Ask, judge, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="+")
-    parser.add_argument("--judge", required=True, help="the model that judges")
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--judge", help="the model that judges")
+    parser.add_argument("--examples", action="store_true", help="the examples, without a model")
     parser.add_argument("--limit", type=int, default=24)
     parser.add_argument("--folder", type=Path, default=ROOT / ".ragstone" / "assistant-evaluation")
     given = parser.parse_args()
+    if given.examples:
+        for row in example_rows(given.folder.with_name(f"{given.folder.name}-examples")):
+            print("| " + " | ".join(row) + " |")
+    if not given.models:
+        return
+    if given.judge is None:
+        parser.error("name the model that judges: --judge MODEL")
     if not given.folder.exists():
         shutil.copytree(
             ROOT / "examples" / "assistant", given.folder, ignore=shutil.ignore_patterns(".ragstone", "logs")

@@ -102,7 +102,7 @@ class Catalogue:
             if self._meta("schema") != str(SCHEMA):
                 raise DataError(
                     f"{self.path}: this knowledge base is from another version of Ragstone. Delete "
-                    "its folder and rebuild it; embeddings are kept."
+                    "its folder and run: ragstone assistant build. Embeddings are kept."
                 )
 
     @contextmanager
@@ -116,7 +116,7 @@ class Catalogue:
                 advice = (
                     "Check the disk, whether it can be written to, and who else uses it."
                     if outside
-                    else "Delete its folder and build it again; embeddings are kept."
+                    else "Delete its folder and run: ragstone assistant build. Embeddings are kept."
                 )
                 raise DataError(
                     f"{self.path}: the knowledge base cannot be used ({mistake}). {advice}"
