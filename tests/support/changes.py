@@ -180,6 +180,8 @@ UNTRIED: dict[str, str] = {
     "ragstone_assistant.answering._checking:Checker._cleaned": PART,
     "ragstone_assistant.answering.prompting:render": PROMPT,
     "ragstone_assistant.answering._quoting:quoted": PART,
+    "ragstone_assistant.answering._fidelity:_facts": COMPARED,
+    "ragstone_assistant.answering._fidelity:_with_months": COMPARED,
     "kernel.dataset.numbers:stated_values": COMPARED,
     "kernel.dataset.numbers:_readings": VALUE,
     "ragstone_assistant.guards:_each": PART,

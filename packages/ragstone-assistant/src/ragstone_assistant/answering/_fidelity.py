@@ -73,7 +73,9 @@ def find_difference(
     ones_differ = (one.n_ones > other.n_ones and not other.has_one) or (
         other.n_ones > one.n_ones and not one.has_one
     )
-    if ones_differ or not _same_values(one.numbers, other.numbers):
+    if ones_differ or len(one.numbers) != len(other.numbers):
+        return "numbers"
+    if not all(first & second for first, second in zip(one.numbers, other.numbers, strict=True)):
         return "numbers"
     if one.units != other.units:
         return "units"
@@ -82,10 +84,6 @@ def find_difference(
     if one.n_negations != other.n_negations:
         return "negations"
     return None if _keeps_names(text, translated, source, target) else "names"
-
-
-def _same_values(one: Sequence[frozenset[float]], other: Sequence[frozenset[float]]) -> bool:
-    return len(one) == len(other) and all(first & second for first, second in zip(one, other, strict=True))
 
 
 def _facts(text: str, lang: str) -> StatedFacts:
