@@ -87,7 +87,11 @@ def _asked(system: str | Callable[..., object], wanted: MarkArguments, root: Pat
     judges = list(wanted.judges) or list(wanted.thresholds)
     if not judges and wanted.baseline is None:
         raise ConfigError(f"{MARK} names no judge: give thresholds={{'containment': 0.8}}.")
-    questions = _questions(wanted, root)
+    questions = (
+        list(read_rows(root / wanted.questions, Question))
+        if isinstance(wanted.questions, str | Path)
+        else parse_rows(wanted.questions, Question)
+    )
     if not questions:
         raise DataError(f"{wanted.questions}: it contains no question, so nothing is tested.")
     name = None
@@ -109,23 +113,18 @@ def _asked(system: str | Callable[..., object], wanted: MarkArguments, root: Pat
     )
 
 
-def _questions(wanted: MarkArguments, root: Path) -> list[Question]:
-    if isinstance(wanted.questions, str | Path):
-        return list(read_rows(root / wanted.questions, Question))
-    return parse_rows(wanted.questions, Question)
-
-
 def _problems(checked: CheckedApplication, wanted: MarkArguments, root: Path) -> tuple[list[str], list[str]]:
     """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
     problems, lines = [], []
     of_metric = _thresholds(checked, wanted.thresholds)
     for metric in checked.metrics:
+        name = metric.judge if metric.judge == metric.metric else f"{metric.judge} ({metric.metric})"
         threshold = of_metric.get((metric.judge, metric.metric))
         mean = mean_text(metric, "no score") if metric.estimate is None else f"{metric.estimate.value:.3g}"
         needed = "" if threshold is None else f", threshold {threshold:g}"
         others = statuses(metric.statuses)
         counted = denominator(metric) + (f" ({others})" if others else "")
-        line = f"{_name(metric)} {mean}{needed}; {with_level(metric.estimate) or 'no interval'}; {counted}"
+        line = f"{name} {mean}{needed}; {with_level(metric.estimate) or 'no interval'}; {counted}"
         lines.append(line)
         reasons = [*_below(metric, threshold), *_unscored(metric, wanted.max_unscored)]
         if reasons:
@@ -133,7 +132,10 @@ def _problems(checked: CheckedApplication, wanted: MarkArguments, root: Path) ->
                 "\n".join([line, *(f"  {reason}" for reason in reasons), *_worst(metric, checked)])
             )
     if wanted.baseline is not None:
-        labels = root / wanted.labels if wanted.labels else _gate_labels(root)
+        labels = root / wanted.labels if wanted.labels else None
+        if labels is None and (root / "ragstone.toml").is_file():
+            settings = load_settings(root / "ragstone.toml")
+            labels = settings.path(settings.gate.labels) if settings.gate.labels else None
         comparison = compare_with_baseline(
             root / wanted.baseline,
             checked.judgements,
@@ -148,13 +150,6 @@ def _problems(checked: CheckedApplication, wanted: MarkArguments, root: Path) ->
         ):
             problems.append(f"Against {wanted.baseline}. {gate_text(comparison)}")
     return problems, lines
-
-
-def _gate_labels(root: Path) -> Path | None:
-    """Return the labels that `[gate]` of the project names."""
-    file = root / "ragstone.toml"
-    settings = load_settings(file) if file.is_file() else None
-    return settings.path(settings.gate.labels) if settings and settings.gate.labels else None
 
 
 def _thresholds(checked: CheckedApplication, wanted: Mapping[str, float]) -> dict[tuple[str, str], float]:
@@ -179,10 +174,6 @@ def _thresholds(checked: CheckedApplication, wanted: Mapping[str, float]) -> dic
         # A judge of several criteria is meant as a whole where its own name is one of its metrics.
         thresholds |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
     return thresholds
-
-
-def _name(metric: MetricSummary) -> str:
-    return metric.judge if metric.judge == metric.metric else f"{metric.judge} ({metric.metric})"
 
 
 def _below(metric: MetricSummary, threshold: float | None) -> list[str]:
