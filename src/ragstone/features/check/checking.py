@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from ragstone.features.check.passes import n_answers, with_passes
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.judging import MetricSummary, question_clusters, summarise
-from ragstone.kernel.judging.passes import n_answers, with_passes
 from ragstone.kernel.judging.variant import AnyJudge, load_judges
 from ragstone.kernel.records import Answer, Judgement, Question, name_repeat, split_repeat
 from ragstone.kernel.stages.answer import answer_rows

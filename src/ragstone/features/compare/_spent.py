@@ -6,11 +6,11 @@ import numpy as np
 
 from ragstone.features.compare._repeats import answers_by_question
 from ragstone.features.compare.matching import JudgedRun, Matched
+from ragstone.features.compare.median import median_estimates
 from ragstone.features.compare.values import SpentComparison, SpentFigures, Unit
 from ragstone.kernel.records import Answer
 from ragstone.kernel.statistics import Estimate, Floats, mean_estimates
 from ragstone.kernel.statistics.families import difference_and_test
-from ragstone.kernel.statistics.median import median_estimates
 
 Cluster = Callable[[Sequence[str]], list[str]]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.kernel.statistics.median import _weighted_medians, median_estimates
+from ragstone.features.compare.median import _weighted_medians, median_estimates
 
 
 def test_medians_by_hand():
