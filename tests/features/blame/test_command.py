@@ -98,4 +98,5 @@ def test_a_deadline_and_offline_are_heard(folder, says):
 @pytest.mark.parametrize("given", ["nowhere", "."])
 def test_a_folder_that_is_no_run_is_told(folder, given, says):
     ran = ragstone("blame", given)
+    assert ran.code == 2
     says(ran.err)

@@ -11,7 +11,7 @@ import ragstone
 from ragstone.features.compare._mode_sentence_table import MODE_SENTENCES, SENTENCES
 from ragstone.features.compare._modes import _between
 from ragstone.features.compare.values import ComparedModes, ModeDifference
-from ragstone.features.modes.values import read_summary
+from ragstone.features.modes.values import read_modes_summary
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.modes import MODES_FILE, ModeShare
 from ragstone.kernel.sentences import say
@@ -39,7 +39,7 @@ def compared(runs, **options):
 
 def labelled(folder, **shares):
     """Have modes.json of a run say what people found, for some of its modes."""
-    summary = read_summary(folder)
+    summary = read_modes_summary(folder)
     modes = [
         msgspec.structs.replace(mode, prevalence=shares[mode.name], n_labelled=60)
         if mode.name in shares
@@ -108,7 +108,7 @@ def test_runs_that_are_labelled_in_full_differ_for_certain():
 
 
 def test_a_mode_of_another_file_is_not_compared_and_said_so(runs):
-    summary = read_summary(runs[1])
+    summary = read_modes_summary(runs[1])
     changed = [
         msgspec.structs.replace(mode, judge_digest="0" * 8) if mode.name == "refusals" else mode
         for mode in summary.modes

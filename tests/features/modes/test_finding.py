@@ -8,7 +8,7 @@ from tests.support.moded_run import RUN, fill_labels, planted_answers, tell_mode
 
 import ragstone
 from ragstone.features.label import ToLabel
-from ragstone.features.modes.values import read_summary
+from ragstone.features.modes.values import read_modes_summary
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.runs.modes import has_mode, read_mode_rows
@@ -36,7 +36,7 @@ def test_planted_modes_are_named_counted_and_written_as_judges(run_folder, folde
     ran = command("judge", "answers.jsonl", "--judge", "modes/refusals.toml", "-o", "j.jsonl")
     assert ran.code == 0
     assert sum(has_mode(row) for row in read_rows(folder / "j.jsonl", Judgement)) == 14
-    assert msgspec.structs.replace(summary, calls=None) == read_summary(run_folder)
+    assert msgspec.structs.replace(summary, calls=None) == read_modes_summary(run_folder)
     assert sum(read_mode_rows(run_folder)["refusals"].values()) == 14
     assert all(not mode.checked for mode in summary.modes)
 

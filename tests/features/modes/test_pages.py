@@ -9,7 +9,7 @@ from tests.support.workbench import create_workbench, opened, peopled
 
 import ragstone
 from ragstone.features.label.queue import read_queue
-from ragstone.features.modes.values import read_summary
+from ragstone.features.modes.values import read_modes_summary
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.runs.modes import MODES_FILE
 
@@ -40,7 +40,7 @@ def test_the_page_shows_each_mode_with_rows_and_links_to_them(project, client):
     ragstone.modes(project / RUN)
     assert f'href="{PAGE}/modes"' in client.get(PAGE).text
     shown = client.get(f"{PAGE}/modes").text
-    for mode in read_summary(project / RUN).modes:
+    for mode in read_modes_summary(project / RUN).modes:
         assert f'id="{mode.name}"' in shown
         assert mode.question in shown
         assert f'href="{PAGE}/row?question={mode.evidence[0].question_id}"' in shown
@@ -78,7 +78,7 @@ def test_a_queue_of_a_mode_is_labelled_and_counted(project, client, says):
     assert (len(queue.items), queue.is_sample, queue.policy) == (
         30,
         True,
-        read_summary(project / RUN).modes[0].digest,
+        read_modes_summary(project / RUN).modes[0].digest,
     )
     me = getpass.getuser()
     for at, item in enumerate(queue.items):

@@ -51,6 +51,8 @@ def test_qrels_keep_every_grade_and_label_with_those_above_zero(tmp_path):
     assert [question.document_ids for question in labelled] == [["a", "c"], None, None]
     write_qrels(tmp_path / "again", labelled)
     assert read_qrels(tmp_path / "again") == {"q1": {"a": 1, "c": 1}}
+    write_qrels(tmp_path / "once", [Question(id="q1", question="?", document_ids=["a", "c", "a"])])
+    assert (tmp_path / "once").read_text() == "q1 0 a 1\nq1 0 c 1\n"
 
 
 def test_a_document_with_two_grades_is_an_error(tmp_path, says):

@@ -160,7 +160,7 @@ def test_a_broken_store_says_what_to_do(tmp_path, says):
     says(error.value)
 
 
-@pytest.mark.parametrize("place", ["file/embeddings.sqlite", "folder"])
+@pytest.mark.parametrize("place", ["file/embeddings.sqlite", "folder", pytest.param("x" * 300, id="long")])
 def test_a_store_that_cannot_be_made_says_what_to_do(tmp_path, place, says):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()

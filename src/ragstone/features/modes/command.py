@@ -100,7 +100,7 @@ def modes(
 def _draw(run: Path, mode: str, count: int, output: Path, seed: int, asking: Asking) -> None:
     from ragstone.features.label import ToLabel
     from ragstone.features.modes.finding import modes_to_label
-    from ragstone.features.modes.values import read_summary
+    from ragstone.features.modes.values import read_modes_summary
     from ragstone.kernel.console.printing import show_json
     from ragstone.kernel.tables import check_output, write_rows
 
@@ -109,7 +109,7 @@ def _draw(run: Path, mode: str, count: int, output: Path, seed: int, asking: Ask
     write_rows(output, rows, ToLabel, force=asking.force)
     if asking.json:
         show_json(rows)
-    summary = read_summary(run)
+    summary = read_modes_summary(run)
     question = next(one.question for one in summary.modes if one.name == mode) if summary else ""
     say(f"{output}: {plural(len(rows), 'answer')} to look at. Is this true of the answer? {question}")
     say(

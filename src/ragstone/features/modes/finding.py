@@ -31,7 +31,7 @@ from ragstone.features.modes.files import (
     write_mode,
 )
 from ragstone.features.modes.proposing import ALPHA, propose_signs
-from ragstone.features.modes.values import ModeOverlap, ModesProposal, ModesSummary, read_summary
+from ragstone.features.modes.values import ModeOverlap, ModesProposal, ModesSummary, read_modes_summary
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.engine.local import run_sync
@@ -145,7 +145,7 @@ def modes_to_label(
     a mode that it does not have.
     """
     chosen, folder = settings or load_settings(), Path(run)
-    summary = read_summary(folder)
+    summary = read_modes_summary(folder)
     if summary is None:
         raise DataError(
             f"{folder} has no modes of these judgements. Find them first: ragstone modes {folder}"
@@ -233,7 +233,7 @@ async def _judged(
 
 def _kept_for(folder: Path, judge: Judge) -> list[Judgement]:
     """Return what an earlier command was told by a judge of a mode, whatever the mode was called then."""
-    before = read_summary(folder)
+    before = read_modes_summary(folder)
     names = (
         {one.name for one in before.modes if one.judge_digest == mode_judge_digest(judge)} if before else ()
     )
@@ -457,7 +457,7 @@ def _mode_rows(plan: ModesPlan, judgements: Iterable[Judgement]) -> ModeRows:
 
 def _summary(plan: ModesPlan, found: FoundModes, written: Sequence[str]) -> ModesSummary:
     """Return the modes with their counts, the most frequent first."""
-    before = read_summary(plan.folder)
+    before = read_modes_summary(plan.folder)
     known = {one.name: one for one in before.modes} if before else {}
     evidence = {name: one.evidence for name, one in known.items()}
     evidence |= {draft.judge.name: draft.evidence for draft in found.drafts}

@@ -11,7 +11,7 @@ from litestar.params import FromPath, JSONBody
 from ragstone.features.label import hides_from, keep_drawn
 from ragstone.features.modes._plan import plan_modes
 from ragstone.features.modes.finding import modes_to_label
-from ragstone.features.modes.values import ModesSummary, read_summary
+from ragstone.features.modes.values import ModesSummary, read_modes_summary
 from ragstone.features.modes.words import modes_blocks, notes
 from ragstone.kernel.document.blocks import Block, Heading, Link, Notes, Paragraph
 from ragstone.kernel.document.html import contents_of, render_blocks
@@ -50,7 +50,7 @@ def modes(
     if hides_from(app, person, run_id):
         why = HIDDEN
     else:
-        summary = read_summary(folder)
+        summary = read_modes_summary(folder)
     if summary is None and not why:
         why = (JUDGED_ANEW if (folder / MODES_FILE).is_file() else NONE_YET).format(run=folder)
     blocks = _blocks(summary, folder, f"{ROOT}/runs/{quote(run_id)}/row") if summary else []
@@ -120,7 +120,7 @@ def queue(
     data: JSONBody[ModeQueue],
 ) -> dict[str, str]:
     """Make the queue that has people check a mode. Raises DataError as `modes_to_label` does."""
-    summary = read_summary(folder)
+    summary = read_modes_summary(folder)
     drawn = modes_to_label(folder, data.mode, n=data.n, settings=app.settings)
     if summary is None or not drawn:
         raise DataError(f"{folder} has no answers to label for {data.mode!r}.")

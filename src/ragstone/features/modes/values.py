@@ -73,7 +73,7 @@ class ModesSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
     calls: Calls | None = None
 
 
-def read_summary(folder: Path) -> ModesSummary | None:
+def read_modes_summary(folder: Path) -> ModesSummary | None:
     """Return what was found in a run folder; None without it, or where the run was made anew since.
 
     Raises DataError for a file that holds something else.

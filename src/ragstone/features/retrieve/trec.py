@@ -60,7 +60,7 @@ def write_qrels(path: Path, questions: Iterable[Question]) -> None:
     """Write the document_ids of the questions as `question 0 document 1`. Raises DataError as a run does."""
     lines = []
     for question in questions:
-        for document in question.document_ids or ():
+        for document in dict.fromkeys(question.document_ids or ()):  # trec_eval takes none twice
             question_id, document_id = _without_spaces(path, [question.id, document])
             lines.append(f"{question_id} 0 {document_id} 1\n")
     _write(path, lines)

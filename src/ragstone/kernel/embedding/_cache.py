@@ -1,5 +1,6 @@
 """Vectors on disk, stored once by content: what was embedded is never embedded again."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -52,7 +53,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(opened) as database, database:
             yield database
     except (OSError, sqlite3.DatabaseError) as mistake:
-        if not path.is_file():
+        if not os.path.isfile(path):  # False too where a path cannot be looked up, which Path.is_file raises
             raise DataError(
                 f"{path}: the embeddings store cannot be created ({mistake}). Check that its folder is "
                 "writable."
