@@ -62,6 +62,8 @@ def test_a_threshold_fitted_with_another_model_is_told_unless_a_card_or_that_mod
 
     [note] = notes_with("openai/gpt-4o")
     says(note)
+    metrics = summarise([judged("correctness", "openai/gpt-4o", "right_answer")])
+    assert note in plain_notes(metrics, judges=[judge])
     assert notes_with("llamacpp/qwen2.5-coder-1.5b-instruct-q4_k_m") == []
     assert notes_with(NO_MODEL) == []
     card = SimpleNamespace(judge="right_answer", model="openai/gpt-4o")

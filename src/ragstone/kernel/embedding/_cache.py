@@ -53,7 +53,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(opened) as database, database:
             yield database
     except (OSError, sqlite3.DatabaseError) as mistake:
-        if not os.path.isfile(path):  # False too where a path cannot be looked up, which Path.is_file raises
+        if not os.path.isfile(path):  # noqa: PTH113 - where it cannot be looked up, Path.is_file raises
             raise DataError(
                 f"{path}: the embeddings store cannot be created ({mistake}). Check that its folder is "
                 "writable."
