@@ -62,7 +62,7 @@ def counts(system):
 
 def test_whole_conversations_are_blamed_by_what_their_rows_say(judged, says):
     folder = judged(CHATS, "containment")
-    out = " ".join(command("blame", "runs/sheet", "--all").out.split())
+    out = command("blame", "runs/sheet", "--all").out
     says(sentence_in(out, "points lost."))
     says(sentence_in(out, "Document maize"))
     says(sentence_in(out, "The run holds"))

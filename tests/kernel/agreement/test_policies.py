@@ -5,7 +5,7 @@ from tests.support.label_rows import judgement, label
 from ragstone.kernel.agreement.corrected import corrected_means
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.pairing import human_scores
-from ragstone.kernel.agreement.policies import labels_under, policies_of, policy_of
+from ragstone.kernel.agreement.policies import labels_under, one_policy, policies_of, policy_of
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Label
 
@@ -31,6 +31,12 @@ def test_policies_are_counted_the_most_frequent_first():
     assert list(policies_of([*labels, label("g", 0)]).items()) == [(None, 3), ("b1", 2), ("b2", 2)]
     assert policies_of(labels, "correctness") == {None: 2, "b1": 2}
     assert policy_of(labels[3]) is None  # a blank cell of a sheet
+
+
+def test_the_one_policy_is_that_of_all_labels():
+    assert one_policy(mixed("b1"), "correctness") == "b1"
+    assert one_policy(mixed("b1", None), "correctness") is None  # nobody knows what the others had read
+    assert one_policy([], "correctness") is None
 
 
 def test_labels_under_two_policies_are_an_error_wherever_they_are_paired(says):
