@@ -287,13 +287,13 @@ async def test_quotes_are_translated_by_the_service_that_the_settings_name(fake_
 @pytest.mark.parametrize(
     ("section", "is_set"),
     [
-        ({}, True),  # the model plans and writes, so it translates
-        ({"translator": "none"}, False),
-        ({"planner": "words", "answers": "extractive"}, False),  # no model is asked for anything
+        ({}, False),  # though the model plans and writes
+        ({"translator": "openai/fake"}, True),
+        ({"planner": "words", "answers": "extractive"}, False),
         ({"planner": "words", "answers": "extractive", "translator": "openai/fake"}, True),
     ],
 )
-async def test_the_model_translates_quotes_where_it_is_asked_for_anything(
+async def test_a_model_translates_quotes_where_the_settings_name_it_as_translator(
     fake_openai, tmp_path, section, is_set
 ):
     fake_openai.script = lambda body: (

@@ -55,6 +55,9 @@ def test_what_is_tagged_is_found_in_the_table_as_the_same_crop():
         ("mtama na mihogo", {"cassava", "sorghum"}),
         ("¿Zanahorias o papas?", {"carrot", "potato"}),
         ("My chickens have orange spots", set()),
+        ("available for both Apple and Android products", set()),
+        ("How much urea for my apples?", {"apple tree"}),
+        ("Combien d'eau pour mes choux et mes pommes de terre ?", {"cabbage", "potato"}),
     ],
 )
 def test_documents_and_questions_are_tagged_with_articles_and_other_endings(text, crops):

@@ -202,8 +202,8 @@ class AssistantSection(Section, frozen=True, kw_only=True):
     words and vectors, without a call, for models that cannot plan. answers: `written` by the model, or
     `extractive`: the sentences of the passages that answer best. Both default to what needs no model where
     there is none, and where it is the embedded one. prompt: how the model is asked to answer from passages.
-    translator: of quotes in another language than the question: a model, `http` ([translate.http]), or
-    `none`; default the model where it plans or writes, unless it is the embedded one.
+    translator: of quotes in another language than the question: a model or `http` ([translate.http]);
+    without one nothing is translated, whatever the model does.
 
     title, welcome, examples: of the chat page. scope: what questions are about; without one none is declined.
     texts: a folder of the application's own texts and words in each language.
