@@ -82,6 +82,32 @@ def test_it_is_named_as_the_question_names_it():
     assert said.text == phrase("not_covered", "es", asked="arroz", covered="maize")
 
 
+def test_it_is_named_in_the_ending_that_the_question_gives_it():
+    said, _ = called("¿Cuánta urea les pongo a mis mangos?", "es")
+    assert said.text == phrase("not_covered", "es", asked="mangos", covered="maize")
+
+
+def test_a_question_of_a_pesticide_is_told_what_is_always_said_of_these():
+    said, _ = called("Which fungicide do I spray on mango?")
+    not_covered = phrase("not_covered", "en", asked="mango", covered="maize")
+    assert said.text == f"{not_covered}\n\n{FARM.sensitive.refusal('en')}"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Should I double the nitrogen on my mango trees?",
+        "Which fertilizer is best for rice?",
+        "¿Con qué fertilizo el mango?",
+        "¿Qué abono le va bien al arroz?",
+        "Quel engrais pour le mango ?",
+        "Puis-je doubler l'azote pour le rice ?",
+    ],
+)
+def test_a_dose_that_is_asked_for_in_other_words_is_refused_too(question):
+    assert coverage().lacking([question], {}) != {}
+
+
 def test_a_general_question_that_names_it_is_still_answered():
     said, searched = called("When do I sow, if I grow mango too?", crop="mango")
     assert (said.kind, len(searched)) == ("answer", 1)

@@ -51,17 +51,28 @@ class Coverage(msgspec.Struct, frozen=True):
     ) -> Said:
         """Return the refusal, after it was heard. What is lacking is the tag `not_covered` of the reply.
 
-        It names what is lacking as the question does, where that has one of its listed names.
+        It names what is lacking as the question does. Where a text mentions a sensitive term, what is always
+        said of these follows.
         """
-        there, plain = self.held(), [said(text) for text in texts]
-        asked = [self._as_named(key, value, plain) for key, values in lacking.items() for value in values]
+        there = self.held()
+        asked = [self._as_named(key, value, texts) for key, values in lacking.items() for value in values]
         covered = [value for key in lacking for value in there[key]]
         listed = ", ".join(covered[:MOST_NAMED]) + (", …" if len(covered) > MOST_NAMED else "")
         text = phrase("not_covered", lang, asked=", ".join(asked), covered=listed)
+        if any(map(self.sensitive.mentioned, texts)):
+            text += "\n\n" + self.sensitive.refusal(lang)
         emit(TextPiece(text))
         return Said(text=text, kind="refusal", lang=lang, tags={"not_covered": ", ".join(lacking)})
 
-    def _as_named(self, key: str, value: str, plain: Sequence[str]) -> str:
-        named = next((tag.values or {} for tag in self.tags if tag.key == key), {})
-        names = (name for name in named.get(value, ()) if any(said(name) in text for text in plain))
-        return next(names, value)
+    def _as_named(self, key: str, value: str, texts: Sequence[str]) -> str:
+        """Return the listed name or the word by which a text names a value; the value where none does."""
+        for tag in self.tags:
+            if tag.key != key:
+                continue
+            plain = [said(text) for text in texts]
+            names = (tag.values or {}).get(value, ())
+            if listed := [name for name in names if any(said(name) in text for text in plain)]:
+                return listed[0]
+            words = (word for text in plain for word in text.split())
+            return next((word for word in words if value in match_tags(word, [tag]).get(key, [])), value)
+        return value
