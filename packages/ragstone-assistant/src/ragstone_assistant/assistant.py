@@ -214,7 +214,7 @@ async def _open_translator(
 
     Raises ConfigError and ModelError as open_asking does.
     """
-    # Not the model that writes, unasked: 8 of 22 translations of a 1.5B model that passed the check were wrong.
+    # Not the model that writes, unasked: of 22 translations of a 1.5B model that passed, 8 were wrong.
     section = settings.assistant
     name = section.translator
     if name is None:
