@@ -1,4 +1,4 @@
-"""Labels as people bring them -> labels of the metrics that were judged, with the texts they speak of."""
+"""Labels as people bring them -> labels of the metrics that were judged."""
 
 from collections.abc import Collection, Sequence
 

@@ -209,7 +209,7 @@ def repeated(texts: Sequence[str]) -> list[int | None]:
     The earlier one repeats none itself. A repetition has the same words, in whatever case and punctuation; or
     differs by politeness, articles and other function words, plurals, and the order of phrases. Texts that
     differ by a number, a name, a negation or any other word are no repetitions. Time grows with the number of
-    texts.
+    texts, which are of one language.
     """
     earlier: list[int | None] = [None] * len(texts)
     for repeat in find_repeats(texts):
