@@ -55,6 +55,8 @@ def test_with_a_shortlist_a_build_says_what_it_did_not_do(farm, says):
     ran = ragstone("assistant", "build", "docs")
     assert "2 documents, 2 passages; 0 texts embedded now." in ran.out
     says(sentence_in(ran.err, "Nothing was embedded"))
+    assert "--model" not in ran.err
+    says(sentence_in(ragstone("assistant", "build", "--model", "openai/fake").err, "--model names"))
 
 
 class Clock:
@@ -76,10 +78,22 @@ def forecast_of(*events, capsys):
 
 
 def test_a_build_that_will_take_long_is_said_once_with_the_way_round_it(capsys, says):
-    # 30 of 3,000 files in 30 s: the other 2,970 take 2,970 s, 50 min.
-    files = [(float(n), "files", n, 3000) for n in range(60)]
-    [line] = forecast_of(*files, capsys=capsys)
-    assert "about 50 min more" in line
+    # 20 of 3,000 files in 20 s: the other 2,980 take 2,980 s, 50 min. Of each second .6 are to embed.
+    embedding = [
+        event
+        for n in range(60)
+        for event in (
+            (float(n), "files", n, 3000),
+            (n + 0.3, "passages", 0, 8),
+            (n + 0.9, "passages", 8, 8),
+        )
+    ]
+    [line] = forecast_of(*embedding, capsys=capsys)
+    assert "about 50 min more, most of it to embed" in line
+    says(line)
+    reading = [event for event in embedding if event[1] == "files"]
+    [line] = forecast_of(*reading, capsys=capsys)
+    assert "shortlist" not in line
     says(line)
 
 
@@ -89,10 +103,13 @@ def test_a_build_that_is_quick_or_has_just_begun_says_nothing(capsys):
 
 
 def test_one_large_file_is_forecast_by_its_passages_and_each_file_begins_again(capsys):
-    one = [(10.0 * n, "passages", 10 * n, 5000) for n in range(1, 4)]  # a passage per second
+    one = [(10.0 * n, "passages", 10 * n, 5000) for n in range(4)]  # a passage per second
     assert len(forecast_of((0, "files", 0, 1), *one, capsys=capsys)) == 1
-    many = [(5.0 * n, "passages", 10, 10) for n in range(100)]
+    many = [(5.0 * n + late, "passages", done, 10) for n in range(100) for late, done in ((0, 0), (4, 10))]
     assert forecast_of(*many, capsys=capsys) == []
+    # A large file after all these, at the same speed: 30 of its 500 in 12 s, so 188 s more.
+    large = [(500.0 + 4 * n, "passages", 10 * n, 500) for n in range(20)]
+    assert forecast_of(*many, *large, capsys=capsys) == []
 
 
 def test_json_has_the_same(farm):

@@ -28,6 +28,13 @@ FOUND_BY_WORDS = (
     "question in another language than the documents finds little."
 )
 
+EMBEDDING = (
+    "most of it to embed passages. With shortlist = 50 below [assistant] in ragstone.toml, a build embeds "
+    "none, and a question embeds those that words find. That does not help where questions and documents are "
+    "in different languages. Ctrl-C stops the build and keeps what is done."
+)
+READING = "most of it to read files. Ctrl-C stops the build and keeps what is done."
+
 assistant = typer.Typer(
     name="assistant",
     no_args_is_help=True,
@@ -77,6 +84,8 @@ def build(
         say(line)
     if settings.assistant.shortlist is not None:
         say(FOUND_BY_WORDS)
+        if model:
+            say("--model names topics, and with a shortlist there are none.")
 
 
 def list_(*, config: Config = None, json: AsJson = False) -> None:
@@ -118,35 +127,37 @@ assistant.command("remove")(told_plainly(remove))
 class BuildForecast:
     """An Advance that says once, when the first seconds show it, that a build will take long.
 
-    A class: it keeps when each stage began. clock: in seconds.
+    It names the shortlist where most of these seconds went into embedding: it does not help where files are
+    slow to read. A class: it keeps when each stage began. clock: in seconds.
     """
 
     def __init__(self, advance: "Advance", clock: Callable[[], float] = time.monotonic) -> None:
         self._advance = advance
         self._clock = clock
-        self._last: dict[str, tuple[int, float, int]] = {}  # of a stage: done, when it began, done by then
+        self._began: dict[str, tuple[float, float]] = {}  # of a stage: when, and what was embedded by then
+        self._embedded_s = 0.0
+        self._last = clock()
         self._is_silent = False
 
     def __call__(self, stage: "Stage", done: int, total: int) -> None:
         """Pass on how far the build is, and say it if it is slow."""
         self._advance(stage, done, total)
         now = self._clock()
-        last, began, at_first = self._last.get(stage, (total, now, done))
-        if last > done or stage not in self._last:  # the next file begins its passages
-            began, at_first = now, done
-        self._last[stage] = (done, began, at_first)
-        took_s = now - began
-        if self._is_silent or took_s < SEEN_S or done == at_first:
+        if stage == "passages" and done:
+            self._embedded_s += now - self._last
+        self._last = now
+        if not done:
+            self._began[stage] = (now, self._embedded_s)
             return
-        left_s = took_s / (done - at_first) * (total - done)
+        began, embedded_by_then_s = self._began[stage]
+        took_s = now - began
+        if self._is_silent or took_s < SEEN_S:
+            return
+        left_s = took_s / done * (total - done)
         if left_s >= LONG_S:
             self._is_silent = True
-            say(
-                f"This build will take about {duration(left_s)} more, most of it to embed passages. With "
-                "shortlist = 50 below [assistant] in ragstone.toml, a build embeds none, and a question "
-                "embeds those that words find. That does not help where questions and documents are in "
-                "different languages. Ctrl-C stops the build and keeps what is done."
-            )
+            embeds = self._embedded_s - embedded_by_then_s > took_s / 2
+            say(f"This build will take about {duration(left_s)} more, {EMBEDDING if embeds else READING}")
 
 
 @contextlib.contextmanager

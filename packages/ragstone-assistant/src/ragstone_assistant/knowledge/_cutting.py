@@ -125,6 +125,8 @@ class Embedding:
         """Return the vectors of texts, some at a time, so that no search waits long. Raises Halted."""
         vectors: list[Vectors] = []
         n_done = 0
+        if texts:
+            self._advance("passages", 0, len(texts))
         while n_done < len(texts):
             self.check()
             began = time.monotonic()

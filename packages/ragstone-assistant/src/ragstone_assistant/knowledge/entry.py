@@ -13,7 +13,7 @@ Stage = Literal["files", "passages"]
 
 Advance = Callable[[Stage, int, int], None]
 """Hears how far a build is, in the build's thread: stage, done, of how many. `files`: those that are looked
-at; `passages`: the texts of the file at hand that are embedded."""
+at; `passages`: the texts of the file at hand that are embedded. Each begins with 0 done."""
 
 Wrong = Literal["name", "too_large", "unsupported", "unreadable"]
 
