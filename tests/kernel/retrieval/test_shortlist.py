@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ragstone.kernel.config import Bm25Settings, RetrieveSection, ShortlistSettings, load_settings
+from ragstone.kernel.config import Bm25Settings, HttpSettings, RetrieveSection, ShortlistSettings, load_settings
 from ragstone.kernel.embedding.model import NotEmbedded, TextRefused
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Chunk, Question, Ranking, RankingItem
@@ -112,19 +112,33 @@ async def test_a_question_in_a_language_of_no_chunk_is_noted(says):
     chunks = chunks_of("maize", "wheat", lang="en")
     [foreign] = await shortlisted("maize", chunks=chunks, lang="es")
     assert foreign.metadata == {"lang_of_no_chunk": "es"}
-    for lang, known in (("en", chunks), (None, chunks), ("es", chunks_of("maize"))):
+    both = chunks_of("maize", lang=["en", "es"])
+    unknown = chunks_of("maize")
+    for lang, known in (("en", chunks), ("en-GB", chunks), (None, chunks), ("es", both), ("es", unknown)):
         [ranking] = await shortlisted("maize", chunks=known, lang=lang)
         assert ranking.metadata is None
     says(*ranking_notes([foreign], [], RetrieveSection()))
 
 
+def proposing(*items):
+    async def search(questions, k):
+        return [Ranking(question_id=each.id, retriever="", items=list(items)) for each in questions]
+
+    return {"mine": search}
+
+
+@pytest.mark.parametrize("chunks", [[], chunks_of("maize", lang="en")])
+async def test_of_a_retriever_elsewhere_nobody_knows_in_which_languages_it_finds(chunks):
+    elsewhere = {"mine": HttpSettings(url="http://localhost:1/search")}
+    items = [RankingItem(document_id="x", chunk_id="x", text="sun", score=2.0)]
+    [ranking] = await shortlisted(
+        "rain", of="mine", built=proposing(*items), retrievers=elsewhere, chunks=chunks, lang="es"
+    )
+    assert documents(ranking) == ["x"]
+    assert ranking.metadata is None
+
+
 async def test_what_a_retriever_elsewhere_proposes_is_compared_by_its_text(says):
-    def proposing(*items):
-        async def search(questions, k):
-            return [Ranking(question_id=each.id, retriever="", items=list(items)) for each in questions]
-
-        return {"mine": search}
-
     items = [
         RankingItem(document_id="x", chunk_id="x", text="sun", score=2.0),
         RankingItem(document_id="y", chunk_id="y", text="rain", score=1.9),

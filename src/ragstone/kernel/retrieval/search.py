@@ -104,7 +104,8 @@ async def _build(name: str, chunks: Sequence[Chunk], deps: RetrieverDeps, within
         case ShortlistSettings() as declared:
             _check_proposer(name, declared.of, known)
             first = await _build(declared.of, chunks, deps, around)
-            return shortlist(name, declared, first, chunks, deps)
+            ours = declared.of in known and searches_chunks(declared.of, known)
+            return shortlist(name, declared, first, chunks, deps, by_our_words=ours)
         case RerankSettings() as declared:
             first = await _build(declared.of, chunks, deps, around)
             return await rerank(name, declared, first, chunks, deps)

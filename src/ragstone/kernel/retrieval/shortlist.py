@@ -16,26 +16,33 @@ from ragstone.kernel.config import ShortlistSettings
 from ragstone.kernel.embedding.model import Embed, NotEmbedded, TextRefused
 from ragstone.kernel.records import Chunk, Question, Ranking, RankingItem
 from ragstone.kernel.retrieval._dense import with_its_document
-from ragstone.kernel.retrieval.deps import RetrieverDeps, Search
+from ragstone.kernel.retrieval.deps import RetrieverDeps, Search, chunk_tags
 from ragstone.kernel.retrieval.fusion import FUSED_DEPTH, MEANING, WORDS, score_fusion
 from ragstone.kernel.retrieval.passages import indexed_text, searched_text
 
 
 def shortlist(
-    name: str, declared: ShortlistSettings, first: Search, chunks: Sequence[Chunk], deps: RetrieverDeps
+    name: str,
+    declared: ShortlistSettings,
+    first: Search,
+    chunks: Sequence[Chunk],
+    deps: RetrieverDeps,
+    *,
+    by_our_words: bool = True,
 ) -> Search:
     """Return the search that fuses what `first` finds with the cosine similarity of its first `candidates`.
 
     It fuses as `hybrid` does; a place that is not embedded counts as the least similar. The texts of one call
     are embedded together, each once. The embedder's store keeps them, so that the next question finds them
-    there, and so does `hybrid`. In a forecast the order of `first` stays. Where the language of a question is
-    one of no chunk, as far as both are known, its ranking's metadata has it as `lang_of_no_chunk`.
+    there, and so does `hybrid`. In a forecast the order of `first` stays. by_our_words: `first` finds chunks
+    by their words. Then, where the language of a question is one of no chunk, as far as both are known (en-GB
+    is en), its ranking's metadata has it as `lang_of_no_chunk`.
 
     Raises what the embedder raises, and DataError for a result without a text.
     """
     embed = deps.open_embedder(declared.embedder or deps.embedder)
     by_id = {chunk.id: chunk for chunk in chunks}
-    langs = {(chunk.metadata or {}).get("lang") for chunk in chunks}
+    langs = _langs(chunks) if by_our_words else set()
 
     async def search(questions: Sequence[Question], k: int) -> list[Ranking]:
         depth = max(k, declared.candidates, FUSED_DEPTH)
@@ -57,12 +64,22 @@ def shortlist(
         for at, (question, ranking) in enumerate(zip(questions, rankings, strict=True)):
             items = ranking.items if similar is None else _fused(ranking.items, similar[at], depth)
             metadata = dict(ranking.metadata or {})
-            if question.lang and None not in langs and question.lang not in langs:
+            if question.lang and langs and _base(question.lang) not in langs:
                 metadata["lang_of_no_chunk"] = question.lang
             fused.append(msgspec.structs.replace(ranking, items=items[:k], metadata=metadata or None))
         return fused
 
     return search
+
+
+def _langs(chunks: Sequence[Chunk]) -> set[str]:
+    """Return the languages of the chunks; none where that of any chunk is not known."""
+    of_chunks = [chunk_tags(chunk, "lang") for chunk in chunks]
+    return {_base(lang) for langs in of_chunks for lang in langs} if all(of_chunks) else set()
+
+
+def _base(lang: str) -> str:
+    return lang.replace("_", "-").partition("-")[0].casefold()
 
 
 def _similarities(
