@@ -1,6 +1,8 @@
 import json
+from types import SimpleNamespace
 
 import msgspec
+import numpy as np
 import pytest
 from tests.support.scripts import always, fail
 
@@ -312,6 +314,47 @@ async def test_questions_are_timed_one_by_one_with_their_embedding():
     assert (found.n_timed, found.index_s, found.n_embedded) == (8, 0.5, 7)
     assert 0 <= found.p50_s <= found.p95_s
     assert found.questions_per_s > 0
+
+
+class CountingEmbedder:
+    """Embeds any text alike, and counts the passages that it has not stored."""
+
+    def __init__(self, *, stores):
+        self.n_embedded = self.n_cached = 0
+        self.stores = stores
+        self.stored = set()
+
+    def __call__(self, texts, role):
+        new = [text for text in texts if text not in self.stored]
+        if role == "passage":
+            self.n_embedded += len(new)
+        if self.stores:
+            self.stored.update(new)
+        return np.ones((len(texts), 1), dtype=np.float32)
+
+
+async def test_a_question_to_a_shortlist_is_timed_with_the_embedding_of_its_passages(monkeypatch):
+    stored, unstored = CountingEmbedder(stores=True), CountingEmbedder(stores=False)
+    monkeypatch.setattr(
+        "ragstone.features.bench.retrievers.timing.open_embedder", lambda _name, settings: unstored
+    )
+    session = SimpleNamespace(embedder=lambda _name: stored, settings=None)
+    watch = Watch(RetrieverDeps(open_embedder=lambda _name: stored), session)
+    found = await build_search("shortlist", chunks(), watch.deps())
+    at_once = []
+
+    async def search(asked, k):
+        at_once.append(len(asked))
+        return await found(asked, k)
+
+    built = BuiltSearch(search=search, index_s=0.5, n_embedded=0, n_cached=0)
+    for n_at_once in (2, 1):  # what it embeds is in no throughput, so the first time it searches again
+        at_once.clear()
+        unstored.n_embedded = 0
+        await search_timed(built, questions(), 3, watch, ["packaged"])
+        assert at_once == [8] * n_at_once + [1] * 8
+        assert stored.n_embedded == 8
+        assert unstored.n_embedded == 8 * 8  # each question shares a word with each of eight documents
 
 
 @pytest.mark.model

@@ -29,7 +29,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 
     index_s: from chunks to ready, with the indexes that it is made from; n_embedded: texts that were
     embedded in that time, n_cached: texts whose vectors were in the store. p50_s, p95_s: of n_timed
-    questions asked one by one, their embedding and the recorded time of model calls included.
+    questions asked one by one, their embedding, that of a shortlist's passages and the recorded time of model
+    calls included.
     questions_per_s: all questions at once, with their vectors at hand; None where a model is asked, for the
     ledger would answer.
     """

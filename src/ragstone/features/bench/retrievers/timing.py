@@ -41,8 +41,9 @@ class BuiltSearch(msgspec.Struct, frozen=True, kw_only=True):
 class Watch:
     """What happened behind the searches: vectors that were made or at hand, and the time of model calls.
 
-    fresh: whether questions are embedded although their vectors are in the store, as when a user asks for
-    the first time. Only embedders of this process are: others cost money each time.
+    fresh: whether texts are embedded although their vectors are in the store, as when a user asks for the
+    first time: the question, and the passages of a shortlist. Only embedders of this process do: others cost
+    money each time.
     """
 
     def __init__(self, deps: RetrieverDeps, session: Session | None = None) -> None:
@@ -83,7 +84,7 @@ class Watch:
         unstored = self._unstored(name)
 
         def embed(texts: Sequence[str], role: Role) -> Vectors:
-            return (unstored if self.fresh and unstored and role == "query" else stored)(texts, role)
+            return (unstored if self.fresh and unstored else stored)(texts, role)
 
         return embed
 
@@ -161,14 +162,19 @@ async def search_timed(
 ) -> tuple[list[Ranking], Timing]:
     """Return what a search finds, and its times: all questions at once, then some one by one.
 
-    embedders: those that the search embeds questions with; the vectors are made before the clock starts.
+    embedders: those that the search embeds questions with; the vectors are made before the clock starts, and
+    those of a shortlist's passages too: where it embedded any, it searches again.
     """
     for name in embedders:
         await asyncio.to_thread(watch.embedder(name), [question.question for question in questions], "query")
-    n_asked, began = watch.n_asked, time.perf_counter()
+    n_asked, (n_embedded, _), began = watch.n_asked, watch.counts(), time.perf_counter()
     rankings = await built.search(questions, k)
     at_once_s = time.perf_counter() - began
     asks = watch.n_asked > n_asked
+    if watch.counts()[0] > n_embedded and not asks:
+        began = time.perf_counter()
+        await built.search(questions, k)
+        at_once_s = time.perf_counter() - began
     step = max(1, len(questions) // N_TIMED)
     seconds = [
         await _one_by_one(built.search, question, k, watch) for question in questions[::step][:N_TIMED]
