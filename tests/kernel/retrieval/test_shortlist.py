@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from ragstone.kernel.config import Bm25Settings, HttpSettings, RetrieveSection, ShortlistSettings, load_settings
+from ragstone.kernel.config import (
+    Bm25Settings,
+    HttpSettings,
+    RetrieveSection,
+    ShortlistSettings,
+    load_settings,
+)
 from ragstone.kernel.embedding.model import NotEmbedded, TextRefused
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Chunk, Question, Ranking, RankingItem
