@@ -15,6 +15,7 @@ from ragstone.kernel.config import (
     ChunkSection,
     DocumentsSection,
     RunSection,
+    ShortlistSettings,
     load_settings,
 )
 from ragstone.kernel.errors import ConfigError, DataError
@@ -355,6 +356,15 @@ async def test_a_question_to_a_shortlist_is_timed_with_the_embedding_of_its_pass
         assert at_once == [8] * n_at_once + [1] * 8
         assert stored.n_embedded == 8
         assert unstored.n_embedded == 8 * 8  # each question shares a word with each of eight documents
+
+
+@pytest.mark.model
+def test_what_the_time_of_a_shortlist_holds_is_said(settings, says):
+    declared = msgspec.structs.replace(settings, retrievers={"far": ShortlistSettings(embedder="openai/fake")})
+    grid = with_grid(declared, chunkers=None, retrievers=["bm25", "shortlist", "far"])
+    about = [note for note in ragstone.bench_retrievers(grid).notes if "median" in note]
+    says("\n".join(about))
+    assert len(about) == 2
 
 
 @pytest.mark.model

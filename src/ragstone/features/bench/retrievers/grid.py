@@ -23,6 +23,7 @@ from ragstone.kernel.config import (
     RerankSettings,
     RetrieverSettings,
     Settings,
+    ShortlistSettings,
 )
 from ragstone.kernel.corpus.ingest import Corpus
 from ragstone.kernel.dataset.placing import PlacedEvidence
@@ -36,7 +37,7 @@ from ragstone.kernel.retrieval.evaluate import measure_cut
 from ragstone.kernel.retrieval.informative import score_quality
 from ragstone.kernel.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.kernel.retrieval.rerank import asks_a_model
-from ragstone.kernel.retrieval.search import RETRIEVERS
+from ragstone.kernel.retrieval.search import RETRIEVERS, all_parts
 from ragstone.kernel.stages.chunk import cut_documents
 from ragstone.kernel.stages.corpus import read_documents
 from ragstone.kernel.stages.notes import plain_notes
@@ -300,7 +301,25 @@ def _notes(rows: RetrieverBenchRows, board: Leaderboard, cells: Sequence[Measure
             )
     if any(cell.timing.n_cached for cell in cells):
         notes.append("Vectors already in the store were not made again, so index times do not include them.")
-    return notes
+    return notes + _shortlist_notes(rows.settings, [cell.configuration for cell in cells])
+
+
+def _shortlist_notes(settings: Settings, configurations: Sequence[Configuration]) -> list[str]:
+    """Return what the times of a shortlist, alone or in another retriever, hold of its embedding."""
+    declared = {**RETRIEVERS, **declared_retrievers(settings, configurations)}
+    by_payment: dict[bool, list[str]] = {False: [], True: []}
+    for configuration in configurations:
+        for part in all_parts(retriever_of(configuration), declared):
+            if isinstance(part, ShortlistSettings):
+                paid = is_paid(part.embedder or configuration.embedder or settings.retrieve.embedder)
+                by_payment[paid].append(configuration.name)
+    notes = {
+        False: "the median embeds the passages of a question as if none were stored. Later questions "
+        "about the same passages are quicker.",
+        True: "the passages of its shortlist came from the store, so the median does not include their "
+        "embedding.",
+    }
+    return [f"{', '.join(names)}: {notes[paid]}" for paid, names in by_payment.items() if names]
 
 
 def forecast_bench(settings: Settings) -> Forecast:
