@@ -360,7 +360,9 @@ async def test_a_question_to_a_shortlist_is_timed_with_the_embedding_of_its_pass
 
 @pytest.mark.model
 def test_what_the_time_of_a_shortlist_holds_is_said(settings, says):
-    declared = msgspec.structs.replace(settings, retrievers={"far": ShortlistSettings(embedder="openai/fake")})
+    declared = msgspec.structs.replace(
+        settings, retrievers={"far": ShortlistSettings(embedder="openai/fake")}
+    )
     grid = with_grid(declared, chunkers=None, retrievers=["bm25", "shortlist", "far"])
     about = [note for note in ragstone.bench_retrievers(grid).notes if "median" in note]
     says("\n".join(about))
