@@ -148,7 +148,7 @@ MISTAKES = {
     ),
     "a kind of retriever that nobody knows": (
         "[retrievers]\nmine = { kind = 'dens' }\n",
-        ":2: unknown kind 'dens'. Did you mean 'dense'? All: bm25, dense, http, hybrid, rerank.",
+        ":2: unknown kind 'dens'. Did you mean 'dense'? All: bm25, dense, http, hybrid, rerank, shortlist.",
     ),
     "a value that is none of the few that there are": (
         "[retrievers]\nmine = { kind = 'dense', index = 'fais' }\n",
