@@ -73,6 +73,7 @@ from ragstone.kernel.tables.logs.exchange import as_quality
 from ragstone.kernel.translation import checks as translated
 from ragstone_assistant import guards as words
 from ragstone_assistant.answering import _checking as checking
+from ragstone_assistant.answering import _fidelity as fidelity
 from ragstone_assistant.answering import sentences as marks
 from ragstone_assistant.answering.sentences import Sentences
 from ragstone_assistant.answering.support import content_words
@@ -275,6 +276,14 @@ BOUNDED = {"corpus.chunk.heading": 16.0, "corpus.chunk.recursive": 16.0, "flows.
 # `module:function` -> patterns as it builds them.
 BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "ragstone_assistant.guards:any_of": orders,
+    "ragstone_assistant.answering._fidelity:_counted": lambda: [fidelity._counted(["per cent", "percent"])],
+    "ragstone_assistant.answering._fidelity:_patterns": lambda: [
+        fidelity._patterns("en").numbers,
+        fidelity._patterns("fr").negations,
+    ],
+    "ragstone_assistant.answering._fidelity:_unit_patterns": lambda: [
+        pattern for patterns in fidelity._unit_patterns().values() for pattern in patterns
+    ],
     "ragstone_assistant.guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
     "kernel.corpus.readers.pdf._columns:_candidates": lambda: [re.compile("0{5,}")],
     "kernel.corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],

@@ -105,7 +105,8 @@ class _Share:
         spread = self.value * (1 - self.value) * n**2
         unsure = student_quantile(ENDS[1], n - 1) / student_quantile(ENDS[1], len(totals) - 1)
         clustered = len(totals) / (len(totals) - 1) * float(totals @ totals)
-        return min(spread / float(pulls @ pulls), spread / clustered * unsure**2)
+        drawn_alone = spread / float(pulls @ pulls)
+        return min(drawn_alone, spread / clustered * unsure**2) if clustered else drawn_alone
 
     def draws(self, rng: np.random.Generator) -> Floats:
         events = self.value * self.size

@@ -7,7 +7,7 @@ other module asks which kind a judge is of.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
@@ -406,13 +406,15 @@ class PromptedJudge(JudgeFields, frozen=True, kw_only=True):
             )
         return None
 
-    async def find(self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /) -> Finding:
+    def find(
+        self, answer: Answer, inputs: dict[str, str], context: JudgeContext, /
+    ) -> Coroutine[Any, Any, Finding]:
         """Return what it finds, the mean of several samples where the file asks for them."""
         if self.samples == 1:
-            return await self.find_once(answer, inputs, context)
+            return self.find_once(answer, inputs, context)
         from ragstone.kernel.judging._samples import drawing, mean_of_draws
 
-        return await mean_of_draws(
+        return mean_of_draws(
             lambda number: self.find_once(answer, inputs, drawing(context, self.temperature, number)),
             self.samples,
             self.outcomes,

@@ -31,7 +31,7 @@ _NUMBERED_MONTHS = {
 _VERBS = re.compile(r"(?:^|[.!?:]\s+)(?:May|March)\b(?!\s*(?:\d|to\b|and\b|through\b|or\b|,|-|–))")
 _LATIN_WORD = re.compile(r"(?<![0-9A-Za-zÀ-ɏ])[A-Za-zÀ-ɏ][0-9A-Za-zÀ-ɏ]*")
 _CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_][\w'’-]+")
-_SENTENCE_END = re.compile(r"(?:^|[.!?:;…\n•*\"“”«»(\[–—-])\s*$")
+_SENTENCE_ENDS = '.!?:;…•*"“”«»([–—-'
 _NOUNS_ARE_CAPITALISED = ("de", "lb")
 _HEADING = 0.6  # share of capitalised words from which the words before a colon are a heading
 _LATIN = ("en", "es", "fr", "pt", "it", "de", "nl", "tr", "id", "vi", "sw")
@@ -245,7 +245,8 @@ def _capitalised_names(text: str, lang: str) -> list[str]:
         start = len(heading) if mark and n_capital >= _HEADING * len(words) else 0
         for match in _CAPITALISED.finditer(line, start):
             name = match[0]
-            if not name[0].isupper() or _SENTENCE_END.search(line[: match.start()]):
+            before = line[: match.start()].rstrip()
+            if not name[0].isupper() or not before or before[-1] in _SENTENCE_ENDS:
                 continue
             if not any(
                 pattern.search(f" {' '.join(tokenize(name))} ") for pattern in _patterns(lang).months.values()
