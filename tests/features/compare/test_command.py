@@ -331,16 +331,15 @@ def test_output_that_cannot_be_written_is_wrong_use_and_no_failed_gate(folder, p
 
 
 @pytest.mark.parametrize("scores", [[1.0] * 6, [0.0, 1.0, 0.0, 1.0, 1.0, 0.0]])
-def test_a_run_and_its_copy_differ_in_no_score_and_what_may_be_hidden_is_said(tmp_path, scores, says):
+def test_a_run_and_its_copy_differ_in_no_score_and_what_may_be_hidden_is_said(folder, scores, says):
     rows = [
         {"question_id": f"q{at}", "system": "s", "judge": "correctness", "metric": "correctness",
          "model": "none", "prompt_version": 1, "status": "scored", "score": score, "scale": [0, 1]}
         for at, score in enumerate(scores)
     ]  # fmt: skip
     for name in ("a.jsonl", "b.jsonl"):
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    text = shown(comparison_document(api.compare(tmp_path / "a.jsonl", tmp_path / "b.jsonl")))
-    says(text)
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    says(shown(comparison_document(api.compare("a.jsonl", "b.jsonl"))))
 
 
 def test_what_python_functions_return_is_compared_as_its_folder_is(tmp_path, monkeypatch, says):
