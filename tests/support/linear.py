@@ -25,7 +25,7 @@ from tests.support import house
 
 SIZES = (8_192, 32_768, 131_072)
 FLOOR_S = 0.004  # below it a time at the first size is noise
-LIMIT_S = 2.0  # twice what the slowest takes on a quiet machine: growth tells, not the clock
+LIMIT_S = 1.0
 GROWTH = 1.3  # times the growth of the text
 FUNCTIONS = {
     "compile": 1,
@@ -258,7 +258,7 @@ def seconds_of(call: Callable[[Any], object], text: object, limit_s: float = LIM
 def grow(
     call: Callable[[Any], object], make: Callable[[int], Any], growth: float = GROWTH, takes: int = 8
 ) -> Growth:
-    """Time a call on texts of SIZES; it fails above `growth` x linear or LIMIT_S.
+    """Time a call on texts of SIZES; it fails where that grows faster than `growth` x linear or passes 1 s.
 
     It is taken anew only while it looks guilty, beside the first size, so that both have the same load; what
     counts is the best of `takes`. Before the last size it may look twice as guilty.

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from ragstone.kernel.agreement.labels import USUAL
 from ragstone.kernel.agreement.pairing import Key, human_scores
 from ragstone.kernel.agreement.policies import one_policy, policy_of
 from ragstone.kernel.errors import DataError, takes_rows
@@ -57,7 +58,7 @@ def flips_of(earlier: Iterable[Label], again: Iterable[Label], metric: str) -> l
 def flips_in(earlier: Sequence[Label], again: Sequence[Label]) -> dict[str, list[Flips]]:
     """Return flips_of each metric that the second labels name; of correctness where they name none."""
     named = [metric for metric in dict.fromkeys(label.metric for label in again) if metric]
-    return {metric: flips_of(earlier, again, metric) for metric in named or ["correctness"]}
+    return {metric: flips_of(earlier, again, metric) for metric in named or [USUAL]}
 
 
 def _flips(
