@@ -196,7 +196,7 @@ def _abbreviated(text: str, dot: int, start: int, following: str, ordinal: bool)
         lead = text[start : dot - len(word)]
         first = len(lead) <= len("\n(**") and not lead.strip(" \t\n\r([*_")
         return first or (ordinal and len(word) <= 2)
-    if _DOTTED.fullmatch(word):
+    if "." in word and _DOTTED.fullmatch(word):
         return following.casefold() not in STARTERS
     if _is_initial(word):
         return True
@@ -206,6 +206,8 @@ def _abbreviated(text: str, dot: int, start: int, following: str, ordinal: bool)
 
 def _is_initial(word: str) -> bool:
     """Say whether a word is one letter with its marks: Hindi writes the initial P as a letter and a sign."""
+    if word.isascii():  # no mark is in ASCII; most words are
+        return len(word) == 1 and word.isalpha()
     if len(word) > 4 or not word[0].isalpha() or _SYLLABLES.match(word):
         return False
     # Vietnamese has words of one small letter, which carry a diacritic.

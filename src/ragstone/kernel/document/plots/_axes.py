@@ -31,7 +31,8 @@ def ticks(low: float, high: float, most: int) -> list[float]:
     power = 10.0 ** math.floor(math.log10(span / most))
     step = next(power * n for n in (1, 2, 5, 10, 20) if span / (power * n) <= most)
     first = math.ceil(low / step - 1e-9)
-    return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
+    steps = range(first, math.floor(high / step + 1e-9) + 1)
+    return [min(max(n * step, low), high) for n in steps]  # n * step is rounded, and may be beside an end
 
 
 def tick_text(value: float, *, is_signed: bool = False) -> str:
