@@ -49,8 +49,8 @@ def one_policy(labels: Iterable[Label], metric: str) -> str | None:
     None too where some labels name no policy: nobody knows what their annotators had read, so they do not
     count as another one. Raises DataError for labels under different instructions.
     """
-    given = policies_of(labels, metric)
-    counts = {policy: n for policy, n in given.items() if policy}
+    known = policies_of(labels, metric)
+    counts = {policy: n for policy, n in known.items() if policy}
     if len(counts) > 1:
         named = ", ".join(f"{policy} ({plural(n, 'label')})" for policy, n in counts.items())
         raise DataError(
@@ -58,7 +58,7 @@ def one_policy(labels: Iterable[Label], metric: str) -> str | None:
             "may measure different things. Choose one: `--policy DIGEST` of `ragstone agree` or `compare` "
             "(policy= in Python), or keep the labels of one in the file."
         )
-    return None if len(given) != 1 else next(iter(given))
+    return None if len(known) != 1 else next(iter(known))
 
 
 AGAIN = "again"

@@ -121,7 +121,7 @@ class Caller:
         return retry_policy.attempts if self._circuit.has_answered else retry_policy.unproven
 
     @contextlib.asynccontextmanager
-    async def _attempt(self, most: Usage, *, trying: bool) -> AsyncIterator["_Attempt"]:
+    async def _attempt(self, most: Usage, *, trying: bool) -> AsyncIterator[_Attempt]:
         """Make one attempt within the block, when it is its turn; the budget pays for its reply.
 
         trying: also where the circuit is open, to test it.

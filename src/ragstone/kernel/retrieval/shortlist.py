@@ -54,9 +54,9 @@ def shortlist(
             ]
             for ranking in rankings
         ]
-        asked = [question.question for question in questions]
+        queries = [question.question for question in questions]
         try:
-            similar = await asyncio.to_thread(_similarities, embed, asked, proposed)
+            similar = await asyncio.to_thread(_similarities, embed, queries, proposed)
         except TextRefused as refusal:
             texts = [indexed_text(chunk) for chunk in chunks]
             raise with_its_document(refusal, chunks, texts) from None
@@ -83,23 +83,23 @@ def _base(lang: str) -> str:
 
 
 def _similarities(
-    embed: Embed, asked: Sequence[str], proposed: Sequence[Sequence[str]]
+    embed: Embed, queries: Sequence[str], proposed: Sequence[Sequence[str]]
 ) -> list[list[float]] | None:
     """Return the cosine of each question with each of its texts; None in a forecast, which hears of all."""
     passages = {text: at for at, text in enumerate(dict.fromkeys(chain.from_iterable(proposed)))}
-    queries = {text: at for at, text in enumerate(dict.fromkeys(asked))}
+    numbers = {text: at for at, text in enumerate(dict.fromkeys(queries))}
     if not passages:
-        return [[] for _ in asked]
+        return [[] for _ in queries]
     of_passages = of_queries = None
     with contextlib.suppress(NotEmbedded):
         of_passages = embed(list(passages), "passage")
     with contextlib.suppress(NotEmbedded):
-        of_queries = embed(list(queries), "query")
+        of_queries = embed(list(numbers), "query")
     if of_passages is None or of_queries is None:
         return None
     return [
-        (of_passages[[passages[text] for text in texts]] @ of_queries[queries[question]]).tolist()
-        for question, texts in zip(asked, proposed, strict=True)
+        (of_passages[[passages[text] for text in texts]] @ of_queries[numbers[query]]).tolist()
+        for query, texts in zip(queries, proposed, strict=True)
     ]
 
 

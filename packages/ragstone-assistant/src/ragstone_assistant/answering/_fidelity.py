@@ -245,8 +245,10 @@ def _capitalised_names(text: str, lang: str) -> list[str]:
         start = len(heading) if mark and n_capital >= _HEADING * len(words) else 0
         for match in _CAPITALISED.finditer(line, start):
             name = match[0]
+            if not name[0].isupper():
+                continue
             before = line[: match.start()].rstrip()
-            if not name[0].isupper() or not before or before[-1] in _SENTENCE_ENDS:
+            if not before or before[-1] in _SENTENCE_ENDS:
                 continue
             if not any(
                 pattern.search(f" {' '.join(tokenize(name))} ") for pattern in _patterns(lang).months.values()
