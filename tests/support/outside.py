@@ -32,9 +32,11 @@ from ragstone.features.import_._recognise import EXPORTS, recognise
 from ragstone.features.import_._rows import ImportOptions, Source
 from ragstone.features.translate import _pieces as pieces
 from ragstone.kernel.config import parse_toml
+from ragstone.kernel.corpus import numbers as values
 from ragstone.kernel.corpus.chunking import chunk_documents
 from ragstone.kernel.corpus.duplicates import find_duplicates
 from ragstone.kernel.corpus.headings import document_headings, sections_of
+from ragstone.kernel.corpus.numbers import numbers_in
 from ragstone.kernel.corpus.readers.pdf._paragraphs import DocumentWords, join
 from ragstone.kernel.corpus.reading import PACKED, READERS
 from ragstone.kernel.corpus.sentences import sentence_spans
@@ -42,9 +44,7 @@ from ragstone.kernel.corpus.sources import _pattern as glob
 from ragstone.kernel.corpus.tags import Tag, match_tags
 from ragstone.kernel.corpus.tokens import search_terms, tokenize
 from ragstone.kernel.dataset import answers, checks, evidence, languages, repeats
-from ragstone.kernel.dataset import numbers as values
 from ragstone.kernel.dataset._realigning import _set_otherwise, negations
-from ragstone.kernel.dataset.numbers import numbers_in
 from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.document.markdown import escape, plain
 from ragstone.kernel.errors import RagstoneError

@@ -1,11 +1,10 @@
 """The settings of an evaluation of an application behind an address, as a draft that a person saves."""
 
-import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragstone.kernel.config import load_settings
+from ragstone.kernel.config import load_settings, to_toml
 from ragstone.kernel.errors import ConfigError
 
 AFTER = (
@@ -23,19 +22,19 @@ def draft_settings(url: str, answer: str, contexts: str, questions: str, judges:
         'name = "endpoint"',
         "",
         "[questions]",
-        f"path = {_toml(questions)}",
+        f"path = {to_toml(questions)}",
         "",
         "[answer]",
         'system = "application"',
         "",
         "[systems.application]",
         'kind = "http"',
-        f"url = {_toml(url)}",
-        f"answer = {_toml(answer)}",
-        *([f"contexts = {_toml(contexts)}"] if contexts else []),
+        f"url = {to_toml(url)}",
+        f"answer = {to_toml(answer)}",
+        *([f"contexts = {to_toml(contexts)}"] if contexts else []),
         "",
         "[judge]",
-        f"judges = [{', '.join(map(_toml, judges))}]",
+        f"judges = [{', '.join(map(to_toml, judges))}]",
     ]
     text = "\n".join(lines)
     with tempfile.TemporaryDirectory() as folder:
@@ -46,8 +45,3 @@ def draft_settings(url: str, answer: str, contexts: str, questions: str, judges:
         except ConfigError as mistake:
             raise ConfigError(str(mistake).replace(str(file), "the draft")) from None
     return text
-
-
-def _toml(text: str) -> str:
-    """Return a text as TOML has it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis.strategies import integers, text
 
 from ragstone.features.build._number_change import change_number
-from ragstone.kernel.dataset.numbers import numbers_in
+from ragstone.kernel.corpus.numbers import numbers_in
 
 
 def changed(statement, seed="0", beside=()):

@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.features.blame._asked import conversation_with, short
 from ragstone.features.blame._departures import OUTAGE, StepFault, called, failure, find_departure
-from ragstone.kernel.dataset.numbers import holds_numbers
+from ragstone.kernel.corpus.numbers import holds_numbers
 from ragstone.kernel.judging.lexical import context_overlap
 from ragstone.kernel.judging.trajectory import expected_calls
 from ragstone.kernel.records import Answer, Step, references

@@ -13,9 +13,9 @@ from ragstone.features.build._fact_writing import check_fact, tidy
 from ragstone.features.build._losses import lose
 from ragstone.features.build._number_change import NumberChange, change_number
 from ragstone.kernel.config.datasets import Change
+from ragstone.kernel.corpus.numbers import numbers_in
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.dataset.candidate import Candidate, Loss
-from ragstone.kernel.dataset.numbers import numbers_in
 from ragstone.kernel.llm import MATERIAL, Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.kernel.records import Question
 

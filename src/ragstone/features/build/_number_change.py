@@ -9,7 +9,7 @@ from itertools import islice
 
 import msgspec
 
-from ragstone.kernel.dataset.numbers import NUMBER, numbers_in
+from ragstone.kernel.corpus.numbers import NUMBER, numbers_in
 
 YEARS = range(1500, 2100)
 YEAR_SHIFT = 15

@@ -1,12 +1,12 @@
 """A judge that was fitted, or changed -> the text of its file."""
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from ragstone.kernel.config import to_toml
 from ragstone.kernel.judging.fields import JudgeFields
 from ragstone.kernel.judging.judge import LOADED
 from ragstone.kernel.judging.variant import FILE
@@ -71,7 +71,7 @@ def _table(values: Mapping[str, object]) -> list[str]:
 
 
 def toml_key(key: str) -> str:
-    return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else _text(key)
+    return key if key.replace("_", "a").replace("-", "a").isalnum() and key.isascii() else to_toml(key)
 
 
 def toml_value(value: object) -> str:
@@ -88,15 +88,10 @@ def toml_value(value: object) -> str:
     if isinstance(value, str) and "\n" in value and "\r" not in value:
         inner = "\n".join(map(_line, value.split("\n")))
         return f'"""\n{inner}"""'
-    return _text(value)
+    return to_toml(value)
 
 
 def _line(line: str) -> str:
     """Return a line within three quotes; its own quotes are escaped only where they could end the text."""
-    inside = _text(line)[1:-1]
+    inside = to_toml(line)[1:-1]
     return inside if '""' in line or line.endswith('"') else inside.replace('\\"', '"')
-
-
-def _text(value: object) -> str:
-    """Return text, a number or true and false: they look as in JSON."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,12 +1,12 @@
 """Mode files: judges in the folder `modes`, read, named and written."""
 
 import hashlib
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from ragstone.kernel.config import to_toml
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.judging.fields import JudgeFields
@@ -87,7 +87,7 @@ def signs_file(
     name = mode_name(sign.title, taken)
     head = _head(name, "signs", inputs, f"The answer is wrong, and {sign.clause}.", source)
     tables = [
-        f"\n[[{table}]]\n" + "".join(f"{key} = {_value(value)}\n" for key, value in _keys(each).items())
+        f"\n[[{table}]]\n" + "".join(f"{key} = {to_toml(value)}\n" for key, value in _keys(each).items())
         for table, some in (("signs", [sign]), ("unless", unless))
         for each in some
     ]
@@ -109,7 +109,7 @@ def asked_file(name: str, question: str, inputs: Sequence[str], source: str) -> 
     )
     keys = {"statement": question, "max_tokens": 200, "prompt": prompt}
     head = _head(name, "boolean", inputs, question, source)
-    return head + "".join(f"{key} = {_value(value)}\n" for key, value in keys.items())
+    return head + "".join(f"{key} = {to_toml(value)}\n" for key, value in keys.items())
 
 
 def write_mode(folder: Path, name: str, text: str, evidence: Sequence[ModeEvidence]) -> Path:
@@ -141,7 +141,7 @@ def _head(name: str, kind: str, inputs: Sequence[str], question: str, source: st
         "description": question,
         "source": source,
     }
-    return "".join(f"{key} = {_value(value)}\n" for key, value in keys.items())
+    return "".join(f"{key} = {to_toml(value)}\n" for key, value in keys.items())
 
 
 def _keys(sign: Sign) -> dict[str, object]:
@@ -149,11 +149,6 @@ def _keys(sign: Sign) -> dict[str, object]:
     if not sign.words:
         del keys["of"]
     return {name: value for name, value in keys.items() if value not in (None, [])}
-
-
-def _value(value: object) -> str:
-    """Return a value as TOML: of texts, lists and numbers that is JSON, but for DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def mode_question(judge: JudgeFields) -> str:

@@ -25,7 +25,7 @@ from ragstone.features.simulate._traits import (
     traits_of,
 )
 from ragstone.features.simulate.log_likeness import Spoken, spoken_in
-from ragstone.kernel.config import Settings, load_settings
+from ragstone.kernel.config import Settings, load_settings, to_toml
 from ragstone.kernel.corpus.topics import unique_names
 from ragstone.kernel.dataset.repeats import repeated
 from ragstone.kernel.engine.progress import Progress, silent
@@ -439,8 +439,8 @@ def write_personas(distillation: Distillation, output: Path | str, *, force: boo
                 **({"language": persona.language} if persona.language else {}),
                 **({"script": script} if script else {}),
             }
-            lines = [f"{key} = {_toml(value)}" for key, value in table.items()]
-            tags = f"tags = {{ persona = {_toml(persona.name)} }}"
+            lines = [f"{key} = {to_toml(value)}" for key, value in table.items()]
+            tags = f"tags = {{ persona = {to_toml(persona.name)} }}"
             parts.append("\n".join(["[[personas]]", *lines, tags, ""]))
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = partial_path(output)
@@ -448,8 +448,3 @@ def write_personas(distillation: Distillation, output: Path | str, *, force: boo
     load_personas(partial)  # what is written can be read
     partial.replace(output)
     return output
-
-
-def _toml(value: object) -> str:
-    """Return a text or a list of texts as TOML: a string of JSON is one of TOML, but for DEL."""
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ragstone.kernel.corpus.numbers import numbers_in
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.splitting import pack
 from ragstone.kernel.dataset.candidate import Loss
-from ragstone.kernel.dataset.numbers import numbers_in
 
 # A fenced block of code, to its end or that of the text.
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[^\S\n]*$|\Z)", re.MULTILINE | re.DOTALL)

@@ -30,6 +30,7 @@ from ragstone.kernel.config.loading import (
     load_settings,
     parse_toml,
     place_of_key,
+    to_toml,
 )
 from ragstone.kernel.config.retrieval import (
     Bm25Settings,
@@ -154,4 +155,5 @@ __all__ = [
     "read_settings_text",
     "sampling_of",
     "shipped",
+    "to_toml",
 ]

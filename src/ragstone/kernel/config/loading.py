@@ -1,5 +1,6 @@
 """ragstone.toml -> one frozen `Settings`, with errors that name the line and the fix."""
 
+import json
 import re
 import tomllib
 from collections.abc import Sequence
@@ -159,6 +160,11 @@ def parse_toml(text: str, file: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except ValueError as mistake:  # also a number of more digits than Python reads
         raise ConfigError(f"{file}: not valid TOML: {str(mistake).rstrip('.')}.") from None
+
+
+def to_toml(value: object) -> str:
+    """Return a text, a number, true or false, or a list of these as TOML on one line: JSON, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def convert_section(

@@ -14,10 +14,10 @@ from functools import cache, cached_property
 from typing import Literal, NamedTuple
 
 from ragstone.kernel.config import read_library
+from ragstone.kernel.corpus.numbers import held_values, holds_numbers, stated_values
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, token_spans, tokenize
 from ragstone.kernel.dataset._spans import EvidenceWords
-from ragstone.kernel.dataset.numbers import held_values, holds_numbers, stated_values
 from ragstone.kernel.files.language import detect_language
 
 SEED = 3  # words that stand in a row in both

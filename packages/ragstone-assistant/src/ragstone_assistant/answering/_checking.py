@@ -2,7 +2,7 @@
 
 import re
 
-from ragstone.kernel.dataset.numbers import stated_values
+from ragstone.kernel.corpus.numbers import stated_values
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone_assistant._domain import SensitiveTerms
 from ragstone_assistant.answering.prompting import NO_ANSWER, Rendered

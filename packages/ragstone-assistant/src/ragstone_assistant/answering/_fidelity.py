@@ -11,8 +11,8 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from ragstone.kernel.config import read_library
+from ragstone.kernel.corpus.numbers import NUMBER, stated_values
 from ragstone.kernel.corpus.tokens import tokenize, without_article
-from ragstone.kernel.dataset.numbers import NUMBER, stated_values
 from ragstone.kernel.translation.checks import find_fault
 from ragstone_assistant.guards import any_of
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
+from ragstone.kernel.corpus.numbers import held_values, stated_values
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize, word_terms
-from ragstone.kernel.dataset.numbers import held_values, stated_values
 from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone.kernel.systems.declining import UNRELATED
 from ragstone_assistant._domain import SensitiveTerms

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ragstone.kernel.dataset.numbers import held_values, stated_values
+from ragstone.kernel.corpus.numbers import held_values, stated_values
 from ragstone_assistant.answering.sentences import Sentences, without_marks
 from ragstone_assistant.conversation import Emit, TextPiece
 from ragstone_assistant.guards import speaks_to_model, without_contacts, without_instructions

@@ -3,11 +3,15 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
+from ragstone.kernel.corpus.numbers import number_values
+
 MOST_DIGITS = 15
-NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+)*")
-GROUPED = re.compile(r"\d{1,3}(?:[.,٬]\d{3})+")
+# Threes of digits behind one kind of space (plain, no-break, thin) or apostrophe. What begins with 0 is none.
+SPACED = r"(?!0)\d{1,3}([ \u00a0\u2009\u202f'’])\d{3}(?:\1\d{3})*(?!\d)(?:[.,٫]\d+)?"
+NUMBER = re.compile(SPACED + r"|\d+(?:[.,٫٬]\d+)*")
 HALF_DAY = re.compile(r"\b(\d{1,2})(?:[:.](\d{2}))?\s?([ap])\.?\s?m\b\.?", re.IGNORECASE)
 CLOCK = re.compile(r"\b(\d{1,2}):(\d{1,2})\b")
 UNIT = re.compile(r"[\s-]?(°\s?[cf]|[^\W\d_]+)", re.IGNORECASE)
@@ -59,7 +63,8 @@ class StatedNumber(NamedTuple):
     """A number of a text as it is written, with the values that it may have.
 
     minute: of the day, for a time. dimension, amount: for a number with a unit that is known, in the first
-    unit of the dimension.
+    unit of the dimension. parts: the numbers that it may be instead, where a space groups its digits: "1 500"
+    may be two cells of a table.
     """
 
     text: str
@@ -67,6 +72,7 @@ class StatedNumber(NamedTuple):
     minute: int | None = None
     dimension: str | None = None
     amount: float = 0.0
+    parts: tuple["StatedNumber", ...] = ()
 
 
 def stated_numbers(text: str) -> Iterator[StatedNumber]:
@@ -79,23 +85,28 @@ def stated_numbers(text: str) -> Iterator[StatedNumber]:
         yield StatedNumber(match[0], minute=60 * (int(match[1]) % 24) + int(match[2]))
     text = CLOCK.sub(" ", text)
     for match in NUMBER.finditer(text):
-        if len(match[0]) > MOST_DIGITS:
-            yield StatedNumber(match[0])
-            continue
-        whole, _, part = re.sub("[,٫٬]", ".", match[0]).rpartition(".")
-        values = [float(f"{whole.replace('.', '')}.{part}" if whole else part)]
-        if GROUPED.fullmatch(match[0]):
-            values.append(float(re.sub("[.,٬]", "", match[0])))
         unit = UNIT.match(text, match.end())
         name = unit[1].lower().replace(" ", "") if unit else ""
-        if name in ("°c", "°f"):
-            degrees = values[0] if name == "°c" else (values[0] - 32) / 1.8
-            yield StatedNumber(match[0] + name, tuple(values), None, "temperature", degrees)
-        elif name in UNITS:
-            dimension, factor = UNITS[name]
-            yield StatedNumber(f"{match[0]} {name}", tuple(values), None, dimension, values[-1] * factor)
-        else:
-            yield StatedNumber(match[0], tuple(values))
+        number = _with_unit(match[0], name)
+        if " " in match[0]:
+            *others, last = match[0].split(" ")
+            parts = (*(_with_unit(part, "") for part in others), _with_unit(last, name))
+            number = number._replace(parts=parts)
+        yield number
+
+
+def _with_unit(written: str, unit: str) -> StatedNumber:
+    """Return a number without its parts. unit: the word behind it, which need not be a unit."""
+    if len(written) > MOST_DIGITS:
+        return StatedNumber(written)
+    values = number_values(written)
+    if unit in ("°c", "°f"):
+        degrees = values[0] if unit == "°c" else (values[0] - 32) / 1.8
+        return StatedNumber(written + unit, values, None, "temperature", degrees)
+    if unit in UNITS:
+        dimension, factor = UNITS[unit]
+        return StatedNumber(f"{written} {unit}", values, None, dimension, values[-1] * factor)
+    return StatedNumber(written, values)
 
 
 class HeldNumbers(NamedTuple):
@@ -115,6 +126,8 @@ class HeldNumbers(NamedTuple):
 
         A value that they have in other units of the same kind alone ("2 g" for "2 kg") is another number.
         """
+        if number.parts and all(map(self.hold, number.parts)):
+            return True
         if number.minute is not None:
             return number.minute in self.minutes or (
                 number.minute % 60 == 0 and number.minute / 60 in self.values
@@ -140,7 +153,7 @@ def held_numbers(texts: Iterator[str] | list[str], spelled: frozenset[float]) ->
     amounts: dict[str, list[float]] = {}
     measured: dict[float, set[str | None]] = {value: {None} for value in spelled}
     for text in texts:
-        for number in stated_numbers(text):
+        for number in chain.from_iterable((number, *number.parts) for number in stated_numbers(text)):
             if number.minute is not None:
                 minutes.add(number.minute)
             elif not number.values:

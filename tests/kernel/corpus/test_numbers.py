@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.kernel.dataset.numbers import held_values, stated_values
+from ragstone.kernel.corpus.numbers import held_values, stated_values
 
 
 @pytest.mark.parametrize(
@@ -11,6 +11,9 @@ from ragstone.kernel.dataset.numbers import held_values, stated_values
         ("1,000 plants", [{1000.0, 1.0}]),
         ("1.500 plantas", [{1500.0, 1.5}]),
         ("1.250,75 €", [{1250.75}]),
+        ("0.125 kg", [{0.125}]),
+        ("١٫٥٠٠", [{1.5}]),
+        ("1\u00a0500,5", [{1500.5}]),
         ("१२० किलो", [{120.0}]),
         ("٢٫٥ طن", [{2.5}]),
         ("1. Sow 3 seeds", [{3.0}]),
