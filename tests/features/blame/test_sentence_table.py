@@ -57,11 +57,25 @@ def test_no_outcome_says_what_the_counts_do_not_bear(
     codes = said(f"{outcome(row)} {worth(row)}")
     assert ("points-none-lost" in codes) is (lost + hidden == 0 and more > 0)
     assert ("points-none-counted" in codes) is (lost + hidden + more == 0)
-    most = max(retriever, model, dataset, hidden) > (lost + hidden) / 2
-    assert ("most-due-to" in codes) is bool(verdict == "largest" and lost + hidden and most)
-    assert ("largest-share-due-to" in codes) is bool(verdict == "largest" and lost + hidden and not most)
+    counts = sorted((retriever, model, dataset, hidden))
+    most, alone = counts[-1] > (lost + hidden) / 2, counts[-2] == 0
+    shown_largest = bool(verdict == "largest" and lost + hidden)
+    assert ("most-due-to" in codes) is (shown_largest and most and not alone)
+    assert ("largest-share-due-to" in codes) is (shown_largest and not most)
+    assert ("all-due-to" in codes) is (shown_largest and alone)
+    untold = bool(verdict == "cannot tell" and lost + hidden)
+    assert ("cause-cannot-tell" in codes) is (untold and not alone)
+    assert ("only-cause-cannot-tell" in codes) is (untold and alone)
     assert ("points-returned" in codes) is (lost > 0)
     assert not forbidden(codes)
+
+
+def test_all_are_one_components_only_where_none_is_without_a_component():
+    row = row_of(50, 0, 9, 0, 0, "largest")
+    unknown = ComponentShare(component="cannot tell", n=2, share=None)
+    some = msgspec.structs.replace(row, n_lost=11, shares=[*row.shares, unknown])
+    assert "all-due-to" in said(outcome(row))
+    assert "all-known-due-to" in said(outcome(some))
 
 
 @pytest.mark.parametrize(
@@ -72,6 +86,8 @@ def test_no_outcome_says_what_the_counts_do_not_bear(
         row_of(50, 9, 2, 1, 0, "largest"),
         row_of(50, 5, 3, 3, 0, "largest"),
         row_of(50, 5, 4, 3, 2, "cannot tell"),
+        row_of(50, 0, 9, 0, 0, "largest"),
+        row_of(50, 0, 9, 0, 0, "cannot tell"),
     ],
 )
 def test_outcomes_in_words(row: SystemBlame, says):

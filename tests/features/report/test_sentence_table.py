@@ -1,6 +1,7 @@
 """A report says no more of a run than its rows bear: random counts and judges, recomputed."""
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.sentences import forbidden, said
@@ -8,6 +9,7 @@ from tests.support.tiny_run import card, judgement, summary_of
 
 from ragstone.features.report._findings import findings
 from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.causes import FoundAndRight
 from ragstone.kernel.runs.summary import RunSummary
 
@@ -92,3 +94,24 @@ def test_what_is_said_of_each_kind_of_judge(says):
                 summary_of([judgement("q1", "correctness", 1, model=model)]), cards=own
             )
             says(findings(summary)[0].sentences[0])
+
+
+@pytest.mark.parametrize(
+    ("n_unanswerable", "n_unlabelled", "code"),
+    [(4, 0, "blame-unanswerable"), (3, 1, "blame-unknown"), (0, 4, "blame-unknown")],
+)
+def test_questions_without_an_answer_are_not_blamed_for_naming_no_document(
+    n_unanswerable: int, n_unlabelled: int, code: str
+) -> None:
+    row = RetrievalSummary(
+        retriever="bm25",
+        depth=5,
+        n_questions=0,
+        n_unlabelled=n_unlabelled,
+        n_unanswerable=n_unanswerable,
+        n_unranked=0,
+        measures={},
+        rank_histogram={},
+    )
+    summary = msgspec.structs.replace(summary_of([]), retrieval=[row], blame=[])
+    assert said(" ".join(findings(summary)[1].sentences)) == [code]

@@ -138,7 +138,7 @@ def test_what_cannot_be_measured_says_why(corpus, says):
     write_rows(corpus / "theirs.jsonl", rows, Ranking)
     says(sentence_in(ranked("--rankings", "theirs.jsonl").out, "rankings are empty"))
     write_rows("q.jsonl", [Question(id="q0", question="Rye?")], Question, force=True)
-    says(sentence_in(ranked().out, "no question names"))
+    says(sentence_in(ranked().out, "Nothing to measure"))
 
 
 def test_a_file_without_rankings_is_an_error(corpus, says):
@@ -202,6 +202,34 @@ def test_relevant_documents_that_the_corpus_lacks_are_said(corpus, says):
     says(ran.err)
     ran = ranked("--json", "--chunks", "c.jsonl", documents=None)
     assert json.loads(ran.out)["missing_documents"] == {"q": ["rye"]}
+
+
+@pytest.mark.parametrize("first", ["maize", "rye"])
+def test_a_document_that_the_corpus_lacks_but_a_ranking_holds_is_not_missing(corpus, first):
+    rye = Question(id="q", question="Rye?", document_ids=["rye"])
+    write_rows("q.jsonl", [rye], Question, force=True)
+    items = [RankingItem(document_id=first, score=2.0)]
+    write_rows("theirs.jsonl", [Ranking(question_id="q", retriever="theirs", items=items)], Ranking)
+    ran = ragstone(
+        "retrieve", "--questions", "q.jsonl", "--rankings", "theirs.jsonl", "--documents", "d.jsonl"
+    )
+    assert ("documents that the corpus lacks" in ran.err) is (first != "rye")
+
+
+def test_why_nothing_was_measured(corpus, says):
+    asked = [("q0", False, ["maize"]), ("q1", None, None), ("q2", None, ["maize"])]
+    rows = [Question(id=name, question="?", answerable=can, document_ids=of) for name, can, of in asked]
+    items = [RankingItem(document_id="maize", score=2.0)]
+    for chosen in ([0], [1], [0, 1], [0, 1, 2]):
+        questions = [rows[at] for at in chosen]
+        write_rows("q.jsonl", questions, Question, force=True)
+        ranked_rows = [
+            Ranking(question_id=row.id, retriever="theirs", items=items)
+            for row in questions
+            if row.id != "q2"
+        ]
+        write_rows("theirs.jsonl", ranked_rows, Ranking, force=True)
+        says(ragstone("retrieve", "--questions", "q.jsonl", "--rankings", "theirs.jsonl").out)
 
 
 def test_ids_of_another_corpus_are_an_error_and_no_measure_of_0(corpus, says):

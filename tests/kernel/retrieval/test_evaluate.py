@@ -131,6 +131,12 @@ def test_documents_that_the_corpus_lacks_are_named():
     assert missing_documents(questions, documents) == {"q1": ["b"]}
 
 
+def test_an_unanswerable_question_lacks_no_document():
+    # It is in no rank measure, so none of them is too low.
+    asked = Question(id="q", question="?", answerable=False, document_ids=["b"])
+    assert missing_documents([asked], [Document(id="a", text="x")]) == {}
+
+
 def tied_ranking(*scored: tuple[str, float]) -> Ranking:
     items = [RankingItem(document_id=name, score=score) for name, score in scored]
     return Ranking(question_id="q", retriever="r", items=items)

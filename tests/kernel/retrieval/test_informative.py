@@ -95,4 +95,29 @@ def test_a_passage_of_the_right_document_without_evidence_is_not_relevant():
     queries = measure_queries(rankings, [question])
     found = score_quality(rankings, [question], queries)
     assert (found.n_relevant, found.auc and found.auc.value) == (1, 1.0)
-    assert score_quality(rankings, [question], queries, unplaced={"q0"}).why == "nothing was found"
+    assert score_quality(rankings, [question], queries, unplaced={"q0"}).why == (
+        "the evidence has no certain place in its documents"
+    )
+
+
+def test_a_question_that_is_not_measured_is_not_one_for_which_nothing_was_found():
+    unanswerable = [Question(id="q0", question="?", answerable=False)]
+    assert quality([[("x", 2.0), ("y", 1.0)]], unanswerable).why == "no question was measured"
+
+
+@pytest.mark.parametrize("n_documents", [1, 9, 10])
+def test_scores_that_never_err_show_something_from_ten_documents_on(n_documents):
+    questions = [Question(id=f"q{n}", question="?", document_ids=[f"d{n % n_documents}"]) for n in range(40)]
+    found = quality([[(f"d{n % n_documents}", 2.0), ("x", 1.0)] for n in range(40)], questions)
+    assert found.auc is not None
+    assert (found.auc.value, found.auc.low) == (1.0, None)
+    assert (found.cutoff is not None) is (n_documents >= 10)
+
+
+def test_scores_that_err_on_questions_of_one_document_show_nothing():
+    # One document has no interval: 39 of 40 are right, but they are not 40 independent questions.
+    questions = [Question(id=f"q{n}", question="?", document_ids=["d"]) for n in range(40)]
+    found = quality([[("d", 2.0 if n else 0.0), ("x", 1.0)] for n in range(40)], questions)
+    assert found.auc is not None
+    assert (found.auc.low, found.cutoff) == (None, None)
+    assert found.why == "it is not shown that relevant passages have higher scores"

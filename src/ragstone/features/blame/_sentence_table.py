@@ -29,9 +29,20 @@ def _of(row: SystemBlame) -> dict[str, str]:
 
 def _half(row: SystemBlame) -> bool:
     """Whether the largest component has more than half of the points that were lost or granted wrongly."""
-    largest = row.largest
-    n = next((share.n for share in row.shares if largest and share.component == largest.first), 0)
-    return 2 * n > row.n_lost + row.n_hidden
+    return 2 * _of_component(row, row.largest.first if row.largest else None) > row.n_lost + row.n_hidden
+
+
+def _alone(row: SystemBlame) -> bool:
+    """Whether no component but the first has a point: the second of the test is then one of several at 0."""
+    return row.largest is not None and not _of_component(row, row.largest.second)
+
+
+def _of_component(row: SystemBlame, component: str | None) -> int:
+    return next((share.n for share in row.shares if share.component == component), 0)
+
+
+def _is_shown(row: SystemBlame) -> bool:
+    return row.largest is not None and row.largest.verdict == "largest"
 
 
 NEEDS = {
@@ -83,36 +94,71 @@ LOST_AND_HIDDEN = Sentence[SystemBlame](
     fills=_of,
     never_beside=(*NONE, "points-lost"),
 )
-CAUSES = ("most-due-to", "largest-share-due-to", "cause-cannot-tell")
+CAUSES = (
+    "most-due-to",
+    "largest-share-due-to",
+    "cause-cannot-tell",
+    "all-due-to",
+    "all-known-due-to",
+    "only-cause-cannot-tell",
+)
 DUE = {"first": NEEDS["first"], "second": NEEDS["second"], "p": NEEDS["p"]}
 MOST_DUE = Sentence[SystemBlame](
     code="most-due-to",
     text="Most are due to the {first}, then to the {second} ({p}).",
     when="the first component is shown to have more points than the next (p at most 0.05), and has more than "
-    "half of all",
-    holds=lambda row: row.largest is not None and row.largest.verdict == "largest" and _half(row),
+    "half of all; the next has at least one",
+    holds=lambda row: _is_shown(row) and _half(row) and not _alone(row),
     needs=DUE,
     fills=_of,
-    never_beside=CAUSES[1:],
+    never_beside=tuple(code for code in CAUSES if code != "most-due-to"),
 )
 LARGEST_SHARE = Sentence[SystemBlame](
     code="largest-share-due-to",
     text="The largest share is due to the {first}, then to the {second} ({p}).",
     when="the first component is shown to have more points than the next (p at most 0.05), but not more than "
-    "half of all",
-    holds=lambda row: row.largest is not None and row.largest.verdict == "largest" and not _half(row),
+    "half of all; the next has at least one",
+    holds=lambda row: _is_shown(row) and not _half(row) and not _alone(row),
     needs=DUE,
     fills=_of,
-    never_beside=(CAUSES[0], CAUSES[2]),
+    never_beside=tuple(code for code in CAUSES if code != "largest-share-due-to"),
 )
 CANNOT_TELL = Sentence[SystemBlame](
     code="cause-cannot-tell",
     text="{questions} cannot decide whether more are due to the {first} or to the {second} ({p}).",
     when="two components have points, and p is above 0.05",
-    holds=lambda row: row.largest is not None and row.largest.verdict == "cannot tell",
+    holds=lambda row: row.largest is not None and row.largest.verdict == "cannot tell" and not _alone(row),
     needs={"questions": "questions that the test rests on", **DUE},
     fills=_of,
-    never_beside=CAUSES[:2],
+    never_beside=tuple(code for code in CAUSES if code != "cause-cannot-tell"),
+)
+ALONE = {"first": NEEDS["first"], "p": NEEDS["p"]}
+ALL_DUE = Sentence[SystemBlame](
+    code="all-due-to",
+    text="All are due to the {first} ({p}).",
+    when="one component has all points, and is shown to have more than another (p at most 0.05)",
+    holds=lambda row: _is_shown(row) and _alone(row) and not _of_component(row, "cannot tell"),
+    needs=ALONE,
+    fills=_of,
+    never_beside=tuple(code for code in CAUSES if code != "all-due-to"),
+)
+ALL_KNOWN_DUE = Sentence[SystemBlame](
+    code="all-known-due-to",
+    text="All whose component is known are due to the {first} ({p}).",
+    when="as for all-due-to, but no component could be found for some points",
+    holds=lambda row: _is_shown(row) and _alone(row) and _of_component(row, "cannot tell") > 0,
+    needs=ALONE,
+    fills=_of,
+    never_beside=tuple(code for code in CAUSES if code != "all-known-due-to"),
+)
+ONLY_CANNOT_TELL = Sentence[SystemBlame](
+    code="only-cause-cannot-tell",
+    text="{questions} cannot decide whether more are due to the {first} or to another component ({p}).",
+    when="one component alone has points, and p is above 0.05",
+    holds=lambda row: row.largest is not None and row.largest.verdict == "cannot tell" and _alone(row),
+    needs={"questions": "questions that the test rests on", **ALONE},
+    fills=_of,
+    never_beside=tuple(code for code in CAUSES if code != "only-cause-cannot-tell"),
 )
 RETURNED = Sentence[SystemBlame](
     code="points-returned",
@@ -171,7 +217,7 @@ def _of_price(price: ChangePrice) -> dict[str, str]:
         "Change": change_text(price)[:1].upper() + change_text(price)[1:],
         "points": points_of_100(price.points.value),
         "ends": range_of_100(price.points),
-        "asked": count(price.n_asked),
+        "asked": plural(price.n_asked, "answer"),
     }
 
 
@@ -187,7 +233,7 @@ PRICE_NEEDS = {
 }
 PRICE_GAIN = Sentence[ChangePrice](
     code="price-gain",
-    text="With {change}, {points} more of 100 points are kept ({ends}, measured on {asked} answers).",
+    text="With {change}, {points} more of 100 points are kept ({ends}, measured on {asked}).",
     when="lost and right answers were asked again, and the whole 95 % interval is above 0",
     holds=lambda price: _is_measured(price) and price.points.low > 0,
     needs=PRICE_NEEDS,
@@ -195,7 +241,7 @@ PRICE_GAIN = Sentence[ChangePrice](
 )
 PRICE_LOSS = Sentence[ChangePrice](
     code="price-loss",
-    text="With {change}, {points} fewer of 100 points are kept ({ends}, measured on {asked} answers).",
+    text="With {change}, {points} fewer of 100 points are kept ({ends}, measured on {asked}).",
     when="lost and right answers were asked again, and the whole 95 % interval is below 0",
     holds=lambda price: _is_measured(price) and price.points.high < 0,
     needs=PRICE_NEEDS,
@@ -203,7 +249,7 @@ PRICE_LOSS = Sentence[ChangePrice](
 )
 PRICE_OPEN = Sentence[ChangePrice](
     code="price-cannot-tell",
-    text="{asked} answers cannot decide whether {change} would gain or lose points ({ends} of 100).",
+    text="{asked} cannot decide whether {change} would gain or lose points ({ends} of 100).",
     when="lost and right answers were asked again, and the 95 % interval includes 0",
     holds=lambda price: _is_measured(price) and price.points.low <= 0 <= price.points.high,
     needs={name: PRICE_NEEDS[name] for name in ("asked", "change", "ends")},
@@ -293,7 +339,7 @@ NO_PRICE = Sentence[SystemBlame](
     never_beside=(*NONE, "prices-together", "prices-do-not-add"),
 )
 OUTCOMES = (NONE_COUNTED, NONE_LOST, LOST, LOST_AND_HIDDEN)
-LARGEST = (MOST_DUE, LARGEST_SHARE, CANNOT_TELL)
+LARGEST = (MOST_DUE, LARGEST_SHARE, CANNOT_TELL, ALL_DUE, ALL_KNOWN_DUE, ONLY_CANNOT_TELL)
 PRICED = (PRICE_GAIN, PRICE_LOSS, PRICE_OPEN, PRICE_AT_MOST)
 NOT_ADDING = (PRICES_TOGETHER, PRICES_SHARED)
 SENTENCES = (*OUTCOMES, *LARGEST, RETURNED, *PRICED, *NOT_ADDING, NO_PRICE)

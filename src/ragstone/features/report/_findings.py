@@ -9,6 +9,7 @@ from ragstone.features.agree import corrected_of
 from ragstone.features.report._sentence_table import (
     BASELINE_REPLACES,
     BASELINES_NOT_COMPARED,
+    BLAME_UNANSWERABLE,
     BLAME_UNKNOWN,
     BLAMED,
     LEADING,
@@ -118,7 +119,7 @@ def _blame(summary: RunSummary) -> HeadlineFinding:
     if any(each.n_wrong for each in counted):
         sentences.append("`ragstone blame` looks for the cause of each.")
     if not figures:
-        sentences = [say(summary, BLAME_UNKNOWN)]
+        sentences = [say(summary, BLAME_UNANSWERABLE, BLAME_UNKNOWN)]
     return HeadlineFinding("What is to blame?", figures[:SHOWN_FIGURES], sentences)
 
 

@@ -200,6 +200,7 @@ LOW_SPLIT = Sentence[CountedAnswers](
     fills=_counts,
 )
 BLAMED = (NONE_WRONG, NONE_LOW, WRONG_SPLIT, LOW_SPLIT)
+BLAME_UNKNOWN_NOT = tuple(sentence.code for sentence in BLAMED)
 
 NO_JUDGEMENT = Sentence[RunSummary](
     code="no-judgement",
@@ -208,13 +209,28 @@ NO_JUDGEMENT = Sentence[RunSummary](
     holds=lambda summary: not headlines(summary),
     never_beside=(*HEADLINES, "baseline-replaces"),
 )
+
+
+def _is_none_answerable(summary: RunSummary) -> bool:
+    """Whether rankings were left out because their questions are unanswerable, and for no other reason."""
+    left_out = [(row.n_unanswerable, row.n_unlabelled + row.n_unranked) for row in summary.retrieval]
+    return bool(left_out) and all(none and not others for none, others in left_out)
+
+
+BLAME_UNANSWERABLE = Sentence[RunSummary](
+    code="blame-unanswerable",
+    text="No question is answerable, so there is no document to find.",
+    when="as for blame-unknown, but every question is unanswerable",
+    holds=lambda summary: BLAME_UNKNOWN.holds(summary) and _is_none_answerable(summary),
+    never_beside=("blame-unknown", *BLAME_UNKNOWN_NOT),
+)
 BLAME_UNKNOWN = Sentence[RunSummary](
     code="blame-unknown",
     text="The questions do not name the documents that hold their answers, or there are no rankings and "
     "no contexts. Add document_ids to questions.jsonl, and rankings, or contexts to the answers.",
     when="no retriever was measured, and answers cannot be split by what their contexts hold",
     holds=lambda summary: not summary.blame and not any(row.measures for row in summary.retrieval),
-    never_beside=("none-wrong", "none-scored-low", "wrong-found-or-missed", "low-found-or-missed"),
+    never_beside=BLAME_UNKNOWN_NOT,
 )
 BASELINES_NOT_COMPARED = Sentence[RunSummary](
     code="baselines-not-compared",
@@ -248,6 +264,7 @@ SENTENCES = (
     BASELINE_REPLACES,
     *BLAMED,
     NO_JUDGEMENT,
+    BLAME_UNANSWERABLE,
     BLAME_UNKNOWN,
     BASELINES_NOT_COMPARED,
     NO_LABELS,

@@ -226,7 +226,10 @@ def _summarise(
         unplaced=placed.unplaced,
         seed=settings.run.seed,
     )
-    missing = missing_documents(_relevant(placed.questions, grades), _known(corpus)) if corpus.chunks else {}
+    # Rankings made elsewhere may hold documents that this corpus lacks: those were found after all.
+    ranked = dict.fromkeys(item.document_id for ranking in rankings for item in ranking.items)
+    known = [*_known(corpus), *(Document(id=name, text="") for name in ranked)]
+    missing = missing_documents(_relevant(placed.questions, grades), known) if corpus.chunks else {}
     return RetrieveSummary(
         retrieval=msgspec.structs.replace(
             summarise_queries(queries, questions, seed=settings.run.seed), scores=scores

@@ -48,8 +48,7 @@ def retrieval_document(row: RetrievalSummary) -> ReportDocument:
 def retrieval_blocks(row: RetrievalSummary, interval_head: str) -> list[Block]:
     """Return the rank measures, first ranks and groups of a retriever, and what to know of them."""
     rests_on = f"Measured on {measured(row)}. The longest ranking has {row.depth} results."
-    places = ", ".join(f"{rank}: {count(n)}" for rank, n in rank_bars(row) if n)
-    paragraph = Paragraph(f"First relevant document at rank {places}.", where="terminal")
+    paragraph = Paragraph(_first_ranks(row), where="terminal")
     every, main = list(row.measures), main_measures(row)
     whole = measures_table(row, every, interval_head)
     folds = len(every) > len(main) + FEW_MORE
@@ -116,10 +115,24 @@ def _ranks(row: RetrievalSummary) -> Table:
     return table_of(caption, bars, columns, caption=caption, kind="bars", where="page")
 
 
+def _first_ranks(row: RetrievalSummary) -> str:
+    """Return in words how many questions have their first relevant document at each place."""
+    bars = rank_bars(row)
+    if row.rank_histogram.get("absent", 0) == row.n_questions:
+        return "First relevant document: absent from every ranking."
+    return f"First relevant document at rank {', '.join(f'{rank}: {count(n)}' for rank, n in bars if n)}."
+
+
 def _unmeasured(row: RetrievalSummary) -> str:
+    """Return why no question was measured."""
     if row.n_questions:
         return "Nothing to measure: the rankings are empty, so nothing was found for any question."
-    return "Nothing to measure: no question names its documents."
+    if row.n_unranked:
+        return "Nothing to measure: no question that has a relevant document named has a ranking."
+    if row.n_unanswerable and not row.n_unlabelled:
+        return "Nothing to measure: no question is answerable."
+    answerable = "answerable question" if row.n_unanswerable else "question"
+    return f"Nothing to measure: no {answerable} has a relevant document named."
 
 
 def rank_bars(row: RetrievalSummary) -> list[tuple[str, int]]:

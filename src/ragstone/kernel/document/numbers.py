@@ -114,5 +114,7 @@ def duration(seconds: float) -> str:
 
 
 def counted(counts: Mapping[str, int]) -> str:
-    """Return the rows of each kind, as `365 questions · 365 answers`."""
-    return " · ".join(f"{count(n)} {kind}" for kind, n in counts.items() if n)
+    """Return the rows of each kind, as `365 questions · 1 answer`. counts: kind, in the plural -> rows."""
+    return " · ".join(
+        f"{count(n)} {kind.removesuffix('s') if n == 1 else kind}" for kind, n in counts.items() if n
+    )

@@ -20,7 +20,7 @@ from ragstone.kernel.statistics import (
 )
 
 BINS = 10
-ENOUGH = 10  # questions whose scores never err, for that to count as shown
+ENOUGH = 10  # documents of questions whose scores never err, for that to count as shown
 KEPT = 0.95  # share of the relevant passages that a cut-off must keep
 
 
@@ -45,13 +45,14 @@ def score_quality(
     scores: list[float] = []
     labels: list[bool] = []
     owners: list[str] = []
-    for ranking in rankings:
-        if ranking.question_id in queries.first_ranks and ranking.question_id not in unplaced:
-            question = by_id[ranking.question_id]
-            grades = relevant_grades(question, qrels, same)
-            scores += [item.score for item in ranking.items]
-            labels += [_is_relevant(item, question, grades, qrels, same) for item in ranking.items]
-            owners += [ranking.question_id] * len(ranking.items)
+    measured = [ranking for ranking in rankings if ranking.question_id in queries.first_ranks]
+    placed = [ranking for ranking in measured if ranking.question_id not in unplaced]
+    for ranking in placed:
+        question = by_id[ranking.question_id]
+        grades = relevant_grades(question, qrels, same)
+        scores += [item.score for item in ranking.items]
+        labels += [_is_relevant(item, question, grades, qrels, same) for item in ranking.items]
+        owners += [ranking.question_id] * len(ranking.items)
     passages = np.array(scores), np.array(labels, dtype=np.float64)
     n_relevant = int(passages[1].sum())
     n_questions = len(set(owners))
@@ -60,7 +61,11 @@ def score_quality(
         n_passages=len(scores),
         n_relevant=n_relevant,
         auc=None,
-        why="nothing was found",
+        why="nothing was found"
+        if placed
+        else "the evidence has no certain place in its documents"
+        if measured
+        else "no question was measured",
     )
     if not scores:
         return nothing
@@ -83,9 +88,10 @@ def _measured(
 ) -> ScoreQuality:
     """Return the counts with AUC, curve and cut-off, of passages that are relevant and others."""
     auc = auc_estimate(labels, scores, clusters, seed=seed)
-    # Scores that never err leave resamples alike, and so no interval: then the number of questions decides.
-    surely = counted.n_questions >= ENOUGH
-    telling = auc is not None and ((auc.value if surely else 0) if auc.low is None else auc.low) > 0.5
+    # Scores that never err leave resamples alike, and so no interval: then the number of documents decides.
+    # Questions of too few documents have no interval either, and there an AUC below 1 shows nothing.
+    never_errs = auc is not None and auc.value == 1.0 and len(set(clusters)) >= ENOUGH
+    telling = auc is not None and (never_errs if auc.low is None else auc.low > 0.5)
     return msgspec.structs.replace(
         counted,
         auc=auc,

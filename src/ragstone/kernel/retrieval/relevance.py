@@ -80,8 +80,13 @@ def missing_documents(questions: Iterable[Question], documents: Iterable[Documen
     """Return question id -> those of its relevant documents that the corpus lacks; complete ones left out.
 
     Such documents can never be found, so every measure of these questions is too low. A document that was
-    dropped as a duplicate is not missing: the one that was kept stands for it.
+    dropped as a duplicate is not missing: the one that was kept stands for it. Unanswerable questions are
+    left out: no document is right for them, whatever they name.
     """
+    return _lacking([question for question in questions if question.answerable is not False], documents)
+
+
+def _lacking(questions: Iterable[Question], documents: Iterable[Document]) -> dict[str, list[str]]:
     known = {name for document in documents for name in (document.id, *dropped_duplicates(document))}
     missing = {q.id: [name for name in relevant_documents(q) if name not in known] for q in questions}
     return {question_id: names for question_id, names in missing.items() if names}
@@ -95,7 +100,7 @@ def check_ids_meet(questions: Iterable[Question], documents: Iterable[Document])
     """
     listed, there = list(questions), list(documents)
     named = [name for question in listed for name in relevant_documents(question)]
-    lacking = missing_documents(listed, there)
+    lacking = _lacking(listed, there)
     if there and named and len(named) == sum(map(len, lacking.values())):
         raise DataError(
             f"none of the documents that questions name is in the corpus: they name {named[0]!r}, its ids "

@@ -172,6 +172,21 @@ def test_where_all_cells_have_the_same_mean_none_is_said_to_have_the_highest(say
     says(said[0])
 
 
+def test_the_cells_that_share_the_highest_mean_are_named_together(says):
+    board = board_of({name: rows_of(name, n) for name, n in (("a", 18), ("b", 18), ("c", 2))})
+    says(bests(board)[0])
+
+
+def test_a_mean_of_few_scores_and_one_that_comes_second_may_be_higher_and_that_is_said(says):
+    board = board_of({name: rows_of(name, n) for name, n in (("a", 18), ("b", 10), ("c", 2))})
+    first, second, third = board.standings
+    few = msgspec.structs.replace(third, verdict="too few scores", score=second.score)
+    lower = msgspec.structs.replace(few, score=first.score)
+    for last in (few, lower):
+        says(bests(msgspec.structs.replace(board, standings=[first, second, last]))[0])
+    says(bests(msgspec.structs.replace(board, standings=[second, first, third]))[0])
+
+
 def test_judges_are_said_with_what_they_are_worth(says):
     summary = bench()
     roles = {role.role: role_text(role) for role in summary.board.roles}

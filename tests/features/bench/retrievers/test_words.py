@@ -5,7 +5,7 @@ from tests.support.surfaces import page_text, plots_in, shown
 
 from ragstone.features.bench.retrievers._board import MeasuredConfiguration, make_leaderboard
 from ragstone.features.bench.retrievers._values import Configuration, FailedConfiguration, Timing
-from ragstone.features.bench.retrievers.words import BenchSummary, bench_document, read_leaderboard
+from ragstone.features.bench.retrievers.words import BenchSummary, bench_document, outcome, read_leaderboard
 from ragstone.kernel.config import ChunkSection
 from ragstone.kernel.document.blocks import Paragraph
 from ragstone.kernel.document.html import charts_in
@@ -43,13 +43,14 @@ def rankings(n_found, asked):
     ]
 
 
-def bench(words="What is it?", *, name="bm25", n_cells=3, batch=110):
+def bench(words="What is it?", *, name="bm25", n_cells=3, batch=110, found=None):
     asked = questions(words)
+    found = found or [60 - 20 * at for at in range(n_cells)]
     cells = [
         MeasuredConfiguration(
             configuration=Configuration(name=f"{name}{at}", chunker=ChunkSection(), retriever="bm25"),
-            by_k={k: measure_cut(rankings(60 - 20 * at, asked), asked, k, {}, {}) for k in (1, 2)},
-            rankings=rankings(60 - 20 * at, asked),
+            by_k={k: measure_cut(rankings(found[at], asked), asked, k, {}, {}) for k in (1, 2)},
+            rankings=rankings(found[at], asked),
             timing=Timing(
                 index_s=0.5,
                 n_embedded=0,
@@ -83,6 +84,11 @@ def test_leaderboard_shows_verdicts_intervals_other_k_failures_and_what_came_fir
     text = render_markdown(bench_document(bench()))
     assert "nothing found" not in text
     says(text)
+
+
+@pytest.mark.parametrize("found", [(40, 40), (40, 40, 40), (40, 40, 20), (40, 40, 39), (40, 39, 20)])
+def test_configurations_with_the_same_mean_are_named_together(found, says):
+    says(outcome(bench(n_cells=len(found), found=found).leaderboard))
 
 
 def test_chart_has_the_median_time_to_the_right_and_the_measure_upwards(says):

@@ -21,6 +21,7 @@ from ragstone.kernel.document.numbers import count, interval, number, usd
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.wording import statuses
+from ragstone.kernel.statistics import Estimate
 
 MEASURES = (
     "answered",
@@ -125,21 +126,62 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoa
     n_worse = sum(row.verdict == "worse" for row in rows)
     n_stopped = sum(row.verdict == "stopped" for row in rows)
     means = [row.score.mean for row in rows if row.score]
-    same = all(math.isclose(mean.value, means[0].value, rel_tol=1e-9, abs_tol=1e-12) for mean in means)
-    if not n_worse and not n_stopped and len(means) > 1 and same:
+    if not n_worse and not n_stopped and len(means) > 1 and all(_is_same(mean, means[0]) for mean in means):
         every = "both cells" if len(means) == 2 else f"all {count(len(means))} cells"
         have = "have" if len(means) == len(rows) else "with a score have"
-        intervals = {interval(mean) for mean in means}
-        shared = f" ({intervals.pop()})" if len(intervals) == 1 else ""
-        return f"{every} {have} the same {board.measure} {number(means[0].value)}{shared}"
-    alike = [row.cell.label for row in rows if row.verdict == "not distinguishable"]
-    best = f"{first.cell.label} has the highest {value}"
+        return f"{every} {have} the same {board.measure} {_shared(means)}"
+    best, named = _first_named(first, rows, board.measure)
+    alike = [
+        row.cell.label for row in rows if row.verdict == "not distinguishable" and row.cell.label not in named
+    ]
     if not alike and n_worse == len(rows) - 1:
         return f"{best}; {'the other is' if n_worse == 1 else 'all others are'} worse {IN_ITS_EYES}"
     open_ = f"; no clear difference from {', '.join(alike)}" if alike else ""
     worse = f"; {plural(n_worse, 'cell')} clearly worse {IN_ITS_EYES}" if n_worse else ""
     stopped = f"; {plural(n_stopped, 'cell')} stopped early" if n_stopped else ""
     return f"{best}{open_}{worse}{stopped}"
+
+
+def _first_named(
+    first: AnswerStanding, rows: Sequence[AnswerStanding], measure: str
+) -> tuple[str, list[str]]:
+    """Return what puts a cell first, and the cells that this names.
+
+    That is the highest mean, which several may share. Where scores are missing, a cell can come first with a
+    lower mean, because it is better on the questions that both have; and a cell with few scores can have the
+    highest mean, and does not come first.
+    """
+    own = first.score.mean if first.score else None
+    scored = [(row, row.score.mean) for row in rows if row.score and row.verdict != "stopped"]
+    enough = [(row, mean) for row, mean in scored if row.verdict != "too few scores"]
+    higher = [row.cell.label for row, mean in enough if own and _is_above(mean, own)]
+    if own and higher:
+        is_are = "is" if len(higher) == 1 else "are"
+        return (
+            f"{first.cell.label} has {measure} {_shared([own])} and comes first, though the mean of "
+            f"{', '.join(higher)} {is_are} higher: scores are missing, and only questions that both have count",
+            [first.cell.label, *higher],
+        )
+    tied = [(row, mean) for row, mean in enough if own and _is_same(mean, own)]
+    names, means = [row.cell.label for row, _ in tied], [mean for _, mean in tied]
+    few = [mean for row, mean in scored if row.verdict == "too few scores"]
+    some = " of the cells with enough scores" if any(own and not _is_above(own, mean) for mean in few) else ""
+    have = f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'}"
+    return f"{have} the highest {measure}{some} {_shared(means)}", names
+
+
+def _is_same(mean: Estimate, other: Estimate) -> bool:
+    return math.isclose(mean.value, other.value, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _is_above(mean: Estimate, other: Estimate) -> bool:
+    return mean.value > other.value and not _is_same(mean, other)
+
+
+def _shared(means: Sequence[Estimate]) -> str:
+    """Return a mean that several have, with its interval where they share that too."""
+    intervals = {interval(mean) for mean in means}
+    return number(means[0].value) + (f" ({intervals.pop()})" if len(intervals) == 1 else "")
 
 
 def contrasts_by_kind(board: AnswerBoard) -> dict[str, list[Contrast]]:

@@ -62,6 +62,7 @@ LEFT_TO_PAGES = ("precision", "map")
 SHOWN_QUESTIONS = 3
 QUESTION_LENGTH = 90
 PAGE = "report.html and --json"
+TIE = 1e-12  # means that differ by less are the same
 HEIGHT = 240  # pixels of a chart of batches
 SHOWN_BATCHES, SHOWN_PLACES = 20, 8  # in a terminal
 PLACES: tuple[Made[Standing], ...] = (
@@ -443,13 +444,19 @@ def based_on(board: Leaderboard) -> str:
 
 
 def outcome(board: Leaderboard) -> str:
-    """Return the result in one or two sentences."""
-    best = board.standings[0].configuration.name
-    alike = [row.configuration.name for row in board.standings if row.verdict == "not distinguishable"]
-    n_worse = sum(row.verdict == "worse" for row in board.standings)
-    if len(board.standings) == 1:
-        return f"{best} is the only configuration that was measured."
-    highest = f"{best} has the highest {board.measure}"
+    """Return the result in one or two sentences. Configurations with the same mean are named together."""
+    first, *rest = board.standings
+    if not rest:
+        return f"{first.configuration.name} is the only configuration that was measured."
+    tied = [row for row in rest if row.comparison and abs(row.comparison.difference.value) < TIE]
+    best = " and ".join(row.configuration.name for row in (first, *tied))
+    alike = [
+        row.configuration.name for row in rest if row.verdict == "not distinguishable" and row not in tied
+    ]
+    n_worse = sum(row.verdict == "worse" for row in rest)
+    if len(tied) == len(rest):
+        return f"{best} have the same {board.measure}."
+    highest = f"{best} {'have' if tied else 'has'} the highest {board.measure}"
     if not alike:
         return f"{highest}, and every other configuration is worse."
     others = plural(len(alike), "configuration")
