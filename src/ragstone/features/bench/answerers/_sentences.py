@@ -159,7 +159,8 @@ def _first_named(
         is_are = "is" if len(higher) == 1 else "are"
         return (
             f"{first.cell.label} has {measure} {_shared([own])} and comes first, though the mean of "
-            f"{', '.join(higher)} {is_are} higher: scores are missing, and only questions that both have count",
+            f"{', '.join(higher)} {is_are} higher: scores are missing, and only questions that both have "
+            "count",
             [first.cell.label, *higher],
         )
     tied = [(row, mean) for row, mean in enough if own and _is_same(mean, own)]
