@@ -67,6 +67,25 @@ def test_first_rows_are_shown_and_filters_come_without_a_reload(project, held_ba
 
 
 @pytest.mark.browser
+def test_a_question_that_is_opened_while_the_rows_are_on_their_way_stays_open(project, held_back, large):
+    write(project / "runs" / "wheat")
+    with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:
+        on_their_way = []
+        tab.page.route("**/wheat/rows?*", lambda route: on_their_way.append(route))
+        tab.visit(f"{address}/workbench/runs/0/wheat")
+        tab.until("document.querySelectorAll('#list > li').length", 4)
+        with tab.page.expect_request("**/wheat/rows?*"):
+            held_back.set()
+        tab.page.focus("#list li:nth-child(2) summary")
+        tab.page.keyboard.press("Enter")
+        second = tab.run(FOCUSED)
+        on_their_way[0].continue_()
+        tab.until(SHOWN, "4 questions")
+        tab.until("document.querySelectorAll('#list details[open] .opened').length", 1)
+        assert tab.run(FOCUSED) == second
+
+
+@pytest.mark.browser
 def test_rows_that_the_address_does_not_ask_for_are_not_shown_meanwhile(project, held_back, large):
     write(project / "runs" / "wheat")
     with served(load_settings(project / "ragstone.toml")) as address, opened_tab(loopback=True) as tab:

@@ -371,3 +371,19 @@ def test_what_python_functions_return_is_compared_as_its_folder_is(tmp_path, mon
     with pytest.raises(DataError) as error:
         api.compare(summaries[0], other)
     says(error.value)
+
+
+def test_runs_of_the_same_documents_from_two_working_folders_differ_in_no_setting(tmp_path, monkeypatch):
+    (tmp_path / "farm" / "docs").mkdir(parents=True)
+    (tmp_path / "farm/docs/wheat.md").write_text("Wheat is sown in October.")
+    write_rows(tmp_path / "farm/q.jsonl", [Question(id="1", question="When?", reference="October")], Question)
+    for name in ("a", "b"):
+        (tmp_path / f"farm/{name}.toml").write_text(
+            f'[run]\nname = "{name}"\n[questions]\npath = "q.jsonl"\n[documents]\npaths = ["docs"]\n'
+            '[answer]\nsystem = "extractive"\n[judge]\njudges = ["containment"]\n'
+        )
+    monkeypatch.chdir(tmp_path / "farm")
+    api.run("a.toml")
+    monkeypatch.chdir(tmp_path)
+    api.run("farm/b.toml")
+    assert api.compare("farm/runs/a", "farm/runs/b").settings == []

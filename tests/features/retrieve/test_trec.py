@@ -4,7 +4,6 @@ from ragstone.features.retrieve.trec import (
     label_questions,
     read_qrels,
     read_trec_run,
-    write_qrels,
     write_trec_run,
 )
 from ragstone.kernel.errors import DataError
@@ -49,10 +48,6 @@ def test_qrels_keep_every_grade_and_label_with_those_above_zero(tmp_path):
     questions = [Question(id=name, question="?") for name in ("q1", "q2", "q3")]
     labelled = label_questions(questions, qrels)
     assert [question.document_ids for question in labelled] == [["a", "c"], None, None]
-    write_qrels(tmp_path / "again", labelled)
-    assert read_qrels(tmp_path / "again") == {"q1": {"a": 1, "c": 1}}
-    write_qrels(tmp_path / "once", [Question(id="q1", question="?", document_ids=["a", "c", "a"])])
-    assert (tmp_path / "once").read_text() == "q1 0 a 1\nq1 0 c 1\n"
 
 
 def test_a_document_with_two_grades_is_an_error(tmp_path, says):

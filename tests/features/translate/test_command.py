@@ -1,4 +1,6 @@
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from tests.support.command import ragstone
@@ -193,3 +195,14 @@ def test_what_is_translated_is_never_replaced(rows, output, fake_openai, says):
     says(ran.err)
     assert (rows / output).read_bytes() == before
     assert fake_openai.n_requests == 0
+
+
+def test_documents_of_the_command_are_paths_from_here_wherever_the_settings_are(rows):
+    Path("farm").mkdir()
+    shutil.copy("ragstone.toml", "farm")
+    ran = ragstone(
+        *("translate", "q.jsonl", "--to", "es", *MODEL, "--documents", "d.jsonl"),
+        *("--config", "farm/ragstone.toml", "-o", "es.jsonl"),
+    )
+    assert ran.code == 0, ran.err
+    assert ids("es.documents.jsonl", Document) == ["d0@es"]

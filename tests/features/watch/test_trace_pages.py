@@ -225,6 +225,20 @@ def test_an_attribute_of_two_megabytes_is_cut_with_a_way_to_the_whole(client, pr
     assert text in client.get(f"/workbench/traces/{TRACE}/0").text
 
 
+def test_a_span_whose_texts_are_all_on_the_page_has_no_link_to_more(client, project):
+    long, repeated = "long words " * 190_000, "The same words. " * 100
+    sent(
+        project,
+        span(1, input__value="Is it?", notes=long, more=repeated),
+        span(2, parent=1, notes="short"),
+        span(3, parent=1, notes=repeated),
+    )
+    page = client.get(f"/workbench/traces/{TRACE}").text
+    assert page.count("all of this span as plain text") == 1
+    assert f'href="/workbench/traces/{TRACE}/0"' in page
+    assert page.count("The full text is further up this page.") == 1
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 360)])
 def test_traces_are_read_with_keys_alone_and_axe_finds_nothing(project, scheme, width):

@@ -18,10 +18,11 @@ from ragstone.kernel.agreement._probability_sentence_table import (
 )
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.grading import report_cards
+from ragstone.kernel.agreement.probabilities import estimates_of
 from ragstone.kernel.records import Judgement, Label, Usage
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
-from ragstone.kernel.statistics.calibration import ReliabilityBin
+from ragstone.kernel.statistics.calibration import ReliabilityBin, calibration_of
 from ragstone.kernel.statistics.selective import SelectivePoint
 
 
@@ -84,6 +85,21 @@ def test_a_judge_that_only_knows_the_rate_is_not_praised(says):
     assert codes(card)[0] == "probabilities-tell-no-more"
     assert "surest-more-often-right" not in codes(card)
     says(card.probability_notes)
+
+
+def test_a_bench_shows_no_error_of_calibration_where_every_probability_is_the_same():
+    rows = [with_chances(judgement(f"q{at}", 0.7, scale=(0, 1)), {"true": 0.7}) for at in range(4)]
+    spread = [with_chances(row, {"true": p}) for row, p in zip(rows, (0.2, 0.4, 0.6, 0.8), strict=True)]
+    true = np.array([0.0, 0.0, 1.0, 1.0])
+
+    def shown(likely: list[float], rows: list[Judgement]) -> list[str]:
+        measured = calibration_of(np.array(likely), true, list("abcd"), seed=0, resamples=100)
+        return [*estimates_of(measured, rows)]
+
+    assert shown([0.2, 0.4, 0.6, 0.8], spread) == ["calibration error", "Brier score"]
+    assert shown([0.7] * 4, rows) == ["Brier score"]
+    assert shown([0.7] * 4, [judgement(f"q{at}", 0.7, scale=(0, 1)) for at in range(4)]) == []
+    assert estimates_of(None, rows) == {}
 
 
 def test_scores_that_are_not_meant_as_probabilities_are_called_scores(says):

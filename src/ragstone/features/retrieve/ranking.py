@@ -186,7 +186,7 @@ def _corpus_of(
     """Return the corpus that the settings declare, with the chunks of a file where one is given."""
     if chunks is None:
         return load_corpus(settings, embedder)
-    corpus = read_documents(settings, settings.documents.paths)
+    corpus = read_documents(settings)
     return ChunkedCorpus(
         documents=corpus.documents,
         skipped=corpus.skipped,

@@ -20,17 +20,24 @@ Grades = Mapping[str, int]
 def write_trec_run(path: Path, rankings: Iterable[Ranking]) -> None:
     """Write rankings as `question Q0 document rank score retriever`, one document a line, best first.
 
-    Chunks become documents, each with the score of its first chunk. Raises DataError for an id with
-    white space, which the format cannot hold; the file is then not written.
+    Chunks become documents, each with the score of its first chunk. The file appears under its name only
+    when it is whole. Raises DataError for an id with white space, which the format cannot hold.
     """
     lines = []
     for ranking in rankings:
         scores = {item.document_id: item.score for item in reversed(ranking.items)}
         for rank, document in enumerate(ranked_documents(ranking), 1):
-            ids = [ranking.question_id, document, ranking.retriever]
-            question, document_id, retriever = _without_spaces(path, ids)
-            lines.append(f"{question} Q0 {document_id} {rank} {scores[document]!r} {retriever}\n")
-    _write(path, lines)
+            for name in (ranking.question_id, document, ranking.retriever):
+                if name.split() != [name]:
+                    raise DataError(
+                        f"{path}: {name!r} is empty or holds white space, which TREC files do not allow."
+                    )
+            score = scores[document]
+            lines.append(f"{ranking.question_id} Q0 {document} {rank} {score!r} {ranking.retriever}\n")
+    with explaining(f"{path}: could not be written"):
+        with partial_path(path).open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+        partial_path(path).replace(path)
 
 
 @checks_arguments
@@ -54,24 +61,6 @@ def read_trec_run(path: Path | str) -> list[Ranking]:
         )
         for (question, retriever), items in by_ranking.items()
     ]
-
-
-def write_qrels(path: Path, questions: Iterable[Question]) -> None:
-    """Write the document_ids of the questions as `question 0 document 1`. Raises DataError as a run does."""
-    lines = []
-    for question in questions:
-        for document in dict.fromkeys(question.document_ids or ()):  # trec_eval takes none twice
-            question_id, document_id = _without_spaces(path, [question.id, document])
-            lines.append(f"{question_id} 0 {document_id} 1\n")
-    _write(path, lines)
-
-
-def _write(path: Path, lines: Sequence[str]) -> None:
-    """Write a file that appears under its name only when it is whole. Raises DataError."""
-    with explaining(f"{path}: could not be written"):
-        with partial_path(path).open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-        partial_path(path).replace(path)
 
 
 @checks_arguments
@@ -122,10 +111,3 @@ def _parsed(path: Path | str, parse: Callable[[Sequence[str]], T]) -> Iterator[T
             yield parse(line.split())
         except ValueError:
             raise DataError(f"{path}:{number}: expected `{kind}`, got {line[:80]!r}.") from None
-
-
-def _without_spaces(path: Path, ids: Sequence[str]) -> Sequence[str]:
-    for name in ids:
-        if not name or name.split() != [name]:
-            raise DataError(f"{path}: {name!r} is empty or holds white space, which TREC files do not allow.")
-    return ids

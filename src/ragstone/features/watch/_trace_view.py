@@ -38,9 +38,8 @@ class ShownText(NamedTuple):
     """A text as the page has it. as_block: it is JSON. again: the whole is above."""
 
     text: str
-    as_block: bool = False
-    is_cut: bool = False
-    again: bool = False
+    as_block: bool
+    again: bool
 
 
 class ShownCall(NamedTuple):
@@ -106,7 +105,6 @@ class ShownTrace(NamedTuple):
     conversation: list[ShownMessage]
     more_messages: int
     spans: list[ShownSpan]
-    is_cut: bool
 
 
 class _Room:
@@ -120,11 +118,10 @@ class _Room:
         """Return as much of a text as there is room for; of a long one that was shown, its beginning."""
         again = len(text) > SHORT and text in self._seen
         self._seen.add(text)
-        before, self.page.is_cut = self.page.is_cut, False
+        was_cut = self.page.is_cut
         short = self.page.shown(text if again else indented(text), SHORT if again else most)
-        is_cut = self.page.is_cut and not again
-        self.page.is_cut = before or is_cut
-        return ShownText(short, text[:1] in ("{", "["), is_cut, again)
+        self.page.is_cut = was_cut if again else self.page.is_cut
+        return ShownText(short, text[:1] in ("{", "["), again)
 
     def maybe(self, text: object, most: int = MOST_A_TEXT) -> ShownText | None:
         return self.text(str(text), most) if text not in (None, "") else None
@@ -150,7 +147,7 @@ def shown_trace(tree: TraceTree, lines: Iterable[bytes]) -> ShownTrace:
     conversation = [_message(message, room) for message in messages[-MOST_CARDS:]]
     spans = [_span(row, parts.get(row.id), room, is_above=row.id == last) for row in tree.rows]
     more = max(0, len(messages) - MOST_CARDS)
-    return ShownTrace(exchanges, conversation, more, spans, room.page.is_cut)
+    return ShownTrace(exchanges, conversation, more, spans)
 
 
 def exchanges_in(lines: Iterable[bytes], trace_id: str) -> list[dict[str, Any]]:
@@ -217,7 +214,7 @@ def _document(document: Mapping[str, Any], room: _Room) -> ShownDocument:
 
 
 def _span(row: SpanRow, span_parts: SpanParts | None, room: _Room, *, is_above: bool) -> ShownSpan:
-    was_cut, room.page.is_cut = room.page.is_cut, False
+    room.page.is_cut = False
     name, _ = shortened(row.name or row.id, SHORT)
     error = room.text(row.error, MOST_A_TEXT // 10).text if row.error else ""
     messages = [*span_parts.given, *span_parts.made] if span_parts else []
@@ -237,10 +234,8 @@ def _span(row: SpanRow, span_parts: SpanParts | None, room: _Room, *, is_above: 
         for key, text in row.fields
         if text not in said or len(text) <= SHORT
     ]
-    is_cut = room.page.is_cut
-    room.page.is_cut |= was_cut
     kind = KIND_WORDS[span_parts.kind] if span_parts else "step"
-    return ShownSpan(row, name, kind, error, texts, shown_messages, cards, raw, is_cut, is_above)
+    return ShownSpan(row, name, kind, error, texts, shown_messages, cards, raw, room.page.is_cut, is_above)
 
 
 def indented(text: str) -> str:

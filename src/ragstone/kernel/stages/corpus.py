@@ -1,6 +1,7 @@
 """The corpus that the settings declare, read and cut."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
 
 import msgspec
 
@@ -48,7 +49,7 @@ def load_corpus(settings: Settings, embedder: Callable[[str], Embed] | None = No
 
     embedder: gives a session's embedder by name, see cut_documents.
     """
-    corpus = read_documents(settings, settings.documents.paths)
+    corpus = read_documents(settings)
     chunks = list(cut_documents(corpus.documents, settings.chunk, settings, embedder))
     return ChunkedCorpus(
         documents=corpus.documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
@@ -62,16 +63,31 @@ async def corpus_on(session: Session) -> ChunkedCorpus:
         return load_corpus(settings, session.embedder)
     paths = [settings.path(path) for path in settings.documents.paths]
     corpus = await read_documents_of(paths, ingest_options(settings), session)
-    documents = corpus.documents
+    documents = _seen_from_settings(corpus.documents, settings)
     chunks = [chunk async for chunk in chunks_of(lambda: documents, session, settings.chunk, len(documents))]
     return ChunkedCorpus(
         documents=documents, skipped=corpus.skipped, chunks=chunks, duplicates=corpus.duplicates
     )
 
 
-def read_documents(settings: Settings, paths: Iterable[str]) -> Corpus:
-    """Return what files and folders hold, read as `[documents]` says."""
-    return read_corpus((settings.path(path) for path in paths), ingest_options(settings))
+def read_documents(settings: Settings) -> Corpus:
+    """Return what the files and folders of `[documents]` hold."""
+    paths = [settings.path(path) for path in settings.documents.paths]
+    corpus = read_corpus(paths, ingest_options(settings))
+    return msgspec.structs.replace(corpus, documents=_seen_from_settings(corpus.documents, settings))
+
+
+def _seen_from_settings(documents: Sequence[Document], settings: Settings) -> list[Document]:
+    """Return documents whose source is a path from the folder of ragstone.toml, if their file is in it.
+
+    A path from the working folder would make other rows of the same documents, and another digest of them in
+    the manifest, for whoever runs from another folder.
+    """
+    folder = str(PurePath(settings.root, "file")).removesuffix("file")  # empty for the working folder
+    return [
+        msgspec.structs.replace(row, source=row.source.removeprefix(folder)) if row.source else row
+        for row in documents
+    ]
 
 
 OF_DOCUMENTS = frozenset({"text", "title"})  # fields that no question and no answer has

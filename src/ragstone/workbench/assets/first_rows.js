@@ -30,11 +30,11 @@ async function indexed() {
   list.removeAttribute("aria-busy");
   for (const node of filters) node.hidden = false;
 }
-/** Show the rows by `refresh`; a question that is open stays so, and keeps the focus that is in it. */
-async function refreshOver(refresh) {
+/** Put rows in the place of the first ones: a question that is open by now stays so, and keeps the focus that is in it. */
+function replaceFirst(rows) {
   const open = [...list.querySelectorAll("details[open]")].map((node) => node.id);
   const focused = list.contains(document.activeElement) ? document.activeElement.closest("details")?.id : null;
-  await refresh();
+  list.replaceChildren(...rows);
   for (const id of open) { const node = document.getElementById(id); if (node) node.open = true; }
   document.getElementById(focused ?? "")?.querySelector("summary").focus({ preventScroll: true });
 }

@@ -111,8 +111,8 @@ list.addEventListener("toggle", (event) => {
     return new Promise(() => {});
   });
 }, true);
-/** Fetch the page that is chosen and show it; of two questions at once, the later one counts. */
-async function refresh() {
+/** Fetch the page that is chosen and show it by `put`; of two questions at once, the later one counts. */
+async function refresh(put = (rows) => list.replaceChildren(...rows)) {
   const mine = ++asked;
   list.classList.add("waiting");
   let found;
@@ -122,7 +122,7 @@ async function refresh() {
   page = found.page;
   offerResults(found.results);
   showChips(found.conditions);
-  list.replaceChildren(...found.lines.map(elementOf));
+  put(found.lines.map(elementOf));
   document.getElementById("nothing").hidden = found.lines.length > 0;
   const of = found.of.toLocaleString("en");
   document.getElementById("shown").textContent = found.n === found.of ? `${of} questions` : `${found.n.toLocaleString("en")} of ${of} questions`;
@@ -164,7 +164,7 @@ async function begin() {
   takeAddress();
   control("search").dataset.search = "";
   document.getElementById("tools").hidden = false;
-  await refreshOver(refresh);
+  await refresh(replaceFirst);
   await openLinked();
 }
 document.getElementById("tools").addEventListener("submit", (event) => event.preventDefault());
