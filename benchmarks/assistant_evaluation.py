@@ -30,7 +30,7 @@ import ragstone
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.session import open_session
 from ragstone.kernel.records import Answer, Context, Judgement, Turn
-from ragstone.kernel.runs.causes import is_right
+from ragstone.kernel.runs.breakdown import is_right
 from ragstone.kernel.statistics import wilson_interval
 from ragstone.kernel.tables import write_rows
 from ragstone_assistant.assistant import open_assistant

@@ -39,7 +39,8 @@ from ragstone.features.blame._steps import read_steps
 from ragstone.kernel.judging.lexical import grounding
 from ragstone.kernel.records import Answer, Context, Evidence, Judgement, Question, Step
 from ragstone.kernel.runs.blamed import read_causes
-from ragstone.kernel.runs.causes import Caused, found_relevant
+from ragstone.kernel.runs.breakdown import found_relevant
+from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.statistics import mean_estimates, wilson_interval
 from ragstone.kernel.tables import read_rows, write_rows
 

@@ -30,7 +30,7 @@ from ragstone.features.judge.judging import judge
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.embedding.embedder import Embedder
 from ragstone.kernel.embedding.opening import open_embedder
-from ragstone.kernel.engine import processes
+from ragstone.kernel.engine import sharing
 from ragstone.kernel.processes import n_cores
 from ragstone.kernel.records import Answer
 from ragstone.kernel.retrieval.bm25 import bm25_over, rank_by_bm25
@@ -158,14 +158,14 @@ def left_here() -> float:
         return cpu_s(lambda: judge(rows, judges=["right"], settings=settings))
 
     alone, shared = [], []
-    before = processes.ALONE_S, processes.WORTH_S
-    processes.ALONE_S, processes.WORTH_S = 0.0, 0.0
+    before = sharing.ALONE_S, sharing.WORTH_S
+    sharing.ALONE_S, sharing.WORTH_S = 0.0, 0.0
     try:
         for _ in range(RUNS):
             alone.append(judged(1))
             shared.append(judged(None))
     finally:
-        processes.ALONE_S, processes.WORTH_S = before
+        sharing.ALONE_S, sharing.WORTH_S = before
     return min(shared) / min(alone)
 
 

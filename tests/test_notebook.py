@@ -23,7 +23,7 @@ import ragstone
 from ragstone.features.build.certificate.counting import certify
 from ragstone.features.build.certificate.page import EvaluationSet
 from ragstone.kernel.dataset.certificate import Certificate
-from ragstone.kernel.document.blocks import Dot, Dots
+from ragstone.kernel.document.charts import Dot, Dots
 from ragstone.kernel.document.notebook import MOST_DOTS, VEGA_LITE, svg, vega_lite
 from ragstone.kernel.records import AnyRow, Judgement, Question
 from ragstone.kernel.runs.joined import FinishedRun

@@ -11,9 +11,6 @@ from tests.features.report.test_page import Page
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
-    Chart,
-    ChartPanel,
-    ChartPanels,
     Column,
     Fold,
     Heading,
@@ -26,6 +23,7 @@ from ragstone.kernel.document.blocks import (
     SurfacePart,
     Table,
 )
+from ragstone.kernel.document.charts import Chart, ChartPanel, ChartPanels
 from ragstone.kernel.document.html import render_page
 from ragstone.kernel.document.plots.values import Frontier, Plot, PlotPoint
 from ragstone.kernel.document.terminal import render_terminal

@@ -22,7 +22,7 @@ from ragstone.kernel.records import (
     Verdict,
 )
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
-from ragstone.kernel.runs.causes import FoundAndRight
+from ragstone.kernel.runs.breakdown import FoundAndRight
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables import write_rows

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.kernel.document.blocks import Chart
+from ragstone.kernel.document.charts import Chart
 from ragstone.kernel.document.numbers import count, number
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary

@@ -1,7 +1,7 @@
 """What the plot of a board says of its values."""
 
 from ragstone.features.bench._plots import board_plot
-from ragstone.kernel.document.blocks import Dot
+from ragstone.kernel.document.charts import Dot
 from ragstone.kernel.document.plots.values import Plot
 
 

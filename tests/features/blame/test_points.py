@@ -13,7 +13,8 @@ from ragstone.features.blame._points import (
 )
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Label, Question, Step
-from ragstone.kernel.runs.causes import Caused, is_right
+from ragstone.kernel.runs.breakdown import is_right
+from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.statistics.paired import mcnemar_p
 
 GRADE = summary_row(judge="grade", scale=(1, 5))

@@ -10,7 +10,7 @@ from ragstone.features.report._chart_sentence_table import OUTER, WIDEST, DrawnM
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import headlines
 from ragstone.features.run._breakdown import distributions, means_by_tag
-from ragstone.kernel.document.blocks import Chart
+from ragstone.kernel.document.charts import Chart
 from ragstone.kernel.document.html import LIBRARIES, draw
 from ragstone.kernel.document.plots.drawing import page_svgs
 from ragstone.kernel.document.plots.tables import numbers_of

@@ -10,7 +10,7 @@ from tests.support.tiny_run import card, judgement, summary_of
 from ragstone.features.report._findings import findings
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.retrieval.summary import RetrievalSummary
-from ragstone.kernel.runs.causes import FoundAndRight
+from ragstone.kernel.runs.breakdown import FoundAndRight
 from ragstone.kernel.runs.summary import RunSummary
 
 NEXT = "`ragstone blame` looks for the cause of each."

@@ -12,9 +12,10 @@ import pytest
 
 import ragstone
 from ragstone.kernel.config import Settings, choose
-from ragstone.kernel.engine import processes
+from ragstone.kernel.engine import processes, sharing
 from ragstone.kernel.engine.processes import open_processes
-from ragstone.kernel.engine.session import Session, open_session
+from ragstone.kernel.engine.session import open_session
+from ragstone.kernel.engine.sharing import map_on_cores
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Answer
@@ -47,9 +48,9 @@ def at_once(monkeypatch, tmp_path):
     """Two cores, and processes that are started for few rows; returns the file of those that were."""
     started = tmp_path / "started"
     monkeypatch.setattr(processes, "n_cores", lambda: 2)
-    monkeypatch.setattr(processes, "ALONE_S", 0.0)
-    monkeypatch.setattr(processes, "WORTH_S", 0.0)
-    monkeypatch.setattr(processes, "TRIED", 1)
+    monkeypatch.setattr(sharing, "ALONE_S", 0.0)
+    monkeypatch.setattr(sharing, "WORTH_S", 0.0)
+    monkeypatch.setattr(sharing, "TRIED", 1)
     monkeypatch.setattr(processes, "BEFORE", f"print('started', file=open({str(started)!r}, 'a'))")
     monkeypatch.chdir(tmp_path)
     return started
@@ -72,8 +73,8 @@ def test_two_processes_give_the_bytes_of_one(at_once):
 
 
 def test_few_rows_stay_in_the_process(monkeypatch, at_once):
-    monkeypatch.setattr(processes, "ALONE_S", 0.5)
-    monkeypatch.setattr(processes, "WORTH_S", 2.0)
+    monkeypatch.setattr(sharing, "ALONE_S", 0.5)
+    monkeypatch.setattr(sharing, "WORTH_S", 2.0)
     judged(answers())
     assert n_started(at_once) == 0
 
@@ -105,8 +106,8 @@ def test_they_work_in_a_running_loop_as_a_notebook_has_one(at_once):
 @pytest.mark.parametrize("by", ["script", "-c"])
 def test_they_work_in_a_script_without_a_main_guard_and_by_c(by, at_once, tmp_path):
     code = (
-        "import ragstone\nfrom ragstone.kernel.engine import processes\n"
-        "processes.ALONE_S = processes.WORTH_S = 0\nprocesses.n_cores = lambda: 2\n"
+        "import ragstone\nfrom ragstone.kernel.engine import processes, sharing\n"
+        "sharing.ALONE_S = sharing.WORTH_S = 0\nprocesses.n_cores = lambda: 2\n"
         f"processes.BEFORE = {processes.BEFORE!r}\n"
         "row = {'question': 'When?', 'answer': 'At V6.', 'reference': 'At V6'}\n"
         "rows = [row | {'id': f'q{n}'} for n in range(3000)]\n"
@@ -189,7 +190,7 @@ async def test_an_error_that_ends_the_run_comes_after_the_rows_before_it(at_once
 
     async def judge_all() -> None:
         async with opened(["token_f1"]) as (session, beside):
-            async for judgements in beside.map(_nothing, numbered(answers(100)), 100, session.stop):
+            async for judgements in map_on_cores(_nothing, numbered(answers(100)), 100, session.stop, beside):
                 made.extend(judgements)
 
     with pytest.raises(ragstone.DataError, match="no such table"):
@@ -207,7 +208,7 @@ async def test_rows_are_read_as_they_are_needed(at_once, monkeypatch):
             yield pair
 
     async with opened(["match"]) as (session, beside):
-        made = beside.map(_nothing, rows(), 2000, session.stop)
+        made = map_on_cores(_nothing, rows(), 2000, session.stop, beside)
         for _ in range(2):
             await anext(made)
         await asyncio.sleep(1)
@@ -221,7 +222,8 @@ async def test_rows_are_read_as_they_are_needed(at_once, monkeypatch):
 def test_ctrl_c_keeps_finished_rows_leaves_no_process_and_no_traceback(tmp_path):
     (tmp_path / "answers.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(answers(60_000)))
     code = (
-        "from ragstone.kernel.engine import processes\nprocesses.ALONE_S = 0\nprocesses.n_cores = lambda: 2\n"
+        "from ragstone.kernel.engine import processes, sharing\n"
+        "sharing.ALONE_S = 0\nprocesses.n_cores = lambda: 2\n"
         "processes.BEFORE = \"print('started', file=open('started', 'a'))\"\n"
         "from ragstone.__main__ import main; main()"
     )
@@ -262,11 +264,16 @@ class opened:  # noqa: N801 - used as a function is
     def __init__(self, judges: list[str]) -> None:
         self._judges = load_judges(judges)
 
-    async def __aenter__(self) -> tuple[Session, processes.RowProcesses]:
+    async def __aenter__(self):
         self._session = open_session(Settings())
         session = await self._session.__aenter__()
         self._processes = open_processes(JUDGING, session, judges=self._judges)
-        return session, await self._processes.__aenter__()
+        beside = await self._processes.__aenter__()
+
+        async def opened() -> processes.RowProcesses:
+            return beside
+
+        return session, opened
 
     async def __aexit__(self, *mistake: object) -> None:
         await self._processes.__aexit__(*mistake)

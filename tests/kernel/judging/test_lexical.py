@@ -17,6 +17,7 @@ from ragstone.kernel.judging.lexical import (
     rouge_l,
     statement_verdicts,
     token_f1,
+    truth_of,
 )
 from ragstone.kernel.judging.matching import words
 from ragstone.kernel.records import Answer, Context
@@ -217,3 +218,8 @@ async def test_an_unanswerable_question_has_nothing_to_compare_words_with():
     for name in ("containment", "token_f1"):
         [row] = await judge_answer(load_judge(name), answer, JudgeContext())
         assert (row.status, row.rationale) == ("not_applicable", NOTHING_TO_COMPARE)
+
+
+def test_references_are_true_or_false_only_if_they_are_that_word():
+    references = [["true"], [" False"], ["true", "True"], ["true", "false"], ["True Grit"], ["yes"], []]
+    assert list(map(truth_of, references)) == [True, False, True, None, None, None, None]

@@ -27,9 +27,10 @@ from ragstone.kernel.llm import (
     open_door,
 )
 from ragstone.kernel.llm.door import prompt_key
+from ragstone.kernel.llm.failures import Unreachable
 from ragstone.kernel.llm.ledgers import ledger_place
 from ragstone.kernel.llm.limits import HANGING, RUN
-from ragstone.kernel.llm.prompt import Completion, Unreachable
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.records import Usage
 
 BROKEN = CallFailed("error", "HTTP 500", retryable=True)

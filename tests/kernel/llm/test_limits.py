@@ -10,6 +10,7 @@ from tests.support import still_clock
 
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import CallFailed
+from ragstone.kernel.llm.failures import AppFailed, Unreachable
 from ragstone.kernel.llm.limits import (
     BACKOFF_S,
     HANGING,
@@ -23,7 +24,6 @@ from ragstone.kernel.llm.limits import (
     retry_after_s_of,
     wait_text,
 )
-from ragstone.kernel.llm.prompt import AppFailed, Unreachable
 
 
 async def occupy(slots: Slots, until: asyncio.Event) -> None:

@@ -16,7 +16,8 @@ from ragstone.kernel.config import ModelSettings, Settings
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import CallFailed, Door
 from ragstone.kernel.llm._litellm import _body, _failure, _Refused
-from ragstone.kernel.llm.prompt import Completion, Unreachable
+from ragstone.kernel.llm.failures import Unreachable
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.records import Usage
 
 MODEL = "litellm/openai/fake"

@@ -11,7 +11,8 @@ from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import AnyLedger, Budget, Caps, Ledger, Reply
 from ragstone.kernel.llm.door import Door
-from ragstone.kernel.llm.prompt import CallFailed, Completion, Message, Prompt
+from ragstone.kernel.llm.failures import CallFailed
+from ragstone.kernel.llm.prompt import Completion, Message, Prompt
 from ragstone.kernel.llm.response_store import MemoryLedger
 from ragstone.kernel.llm.rounds import AnsweredCall, Rounds
 from ragstone.kernel.llm.transport import Endpoint

@@ -17,7 +17,7 @@ from tests.support.doors import opened, prompt
 from ragstone.kernel.config import ModelSettings, Settings, load_settings
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm._site import AZURE_VERSION, failures_of, message_of
-from ragstone.kernel.llm.prompt import CallFailed, Unreachable
+from ragstone.kernel.llm.failures import CallFailed, Unreachable
 from ragstone.kernel.llm.providers import provider_of, providers
 
 HOSTED = [

@@ -12,7 +12,7 @@ import pytest
 from ragstone.kernel.config import PythonSystem
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.llm import CallFailed
-from ragstone.kernel.llm.prompt import AppFailed
+from ragstone.kernel.llm.failures import AppFailed
 from ragstone.kernel.records import Answer, Context, Question, Step, Usage
 from ragstone.kernel.systems._reply import SystemReply
 from ragstone.kernel.systems.function import callee_of, function_prompt, load_callee, open_function

@@ -7,7 +7,7 @@ from tests.support.fake_retriever import Answered, serving
 from ragstone.kernel.config import HttpSystem
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import CallFailed
-from ragstone.kernel.llm.prompt import AppFailed
+from ragstone.kernel.llm.failures import AppFailed
 from ragstone.kernel.records import Context, Question, Step
 from ragstone.kernel.systems._http import http_prompt, open_http_system
 from ragstone.kernel.systems._reply import SystemReply

@@ -7,7 +7,7 @@ from tests.support.fake_retriever import Answered, serving
 from ragstone.kernel.config import HttpTranslator
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.llm import CallFailed
-from ragstone.kernel.llm.prompt import Unreachable
+from ragstone.kernel.llm.failures import Unreachable
 from ragstone.kernel.translation.services import call, open_http
 
 

@@ -7,16 +7,15 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
     Heading,
     Listing,
     Made,
     Paragraph,
     ReportDocument,
-    dot,
     estimated,
     table_of,
 )
+from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, interval, number
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.summary import RunSummary

@@ -24,7 +24,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
     Fold,
     Heading,
     Link,
@@ -38,10 +37,10 @@ from ragstone.kernel.document.blocks import (
     Table,
     Tone,
     Where,
-    dot,
     estimated,
     table_of,
 )
+from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.document.numbers import count, interval, number, one_line, percent, usd, with_ends
 from ragstone.kernel.document.plots.values import Plot, PlotPoint, Reliability

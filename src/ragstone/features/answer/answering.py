@@ -28,10 +28,10 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Answer, Chunk, Document, Question, Ranking, Status
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
+from ragstone.kernel.stages.answer_notes import kept_notes, same_answer_notes, system_notes
 from ragstone.kernel.stages.chunk import cut_documents
 from ragstone.kernel.stages.corpus import corpus_on
 from ragstone.kernel.stages.given import asked_questions, check_lists, parse_questions
-from ragstone.kernel.stages.notes import kept_notes, same_answer_notes, system_notes
 from ragstone.kernel.stages.retrieve import rank_questions, too_few_chunks
 from ragstone.kernel.systems.chosen import check_repeats, chosen_system, with_system
 from ragstone.kernel.tables import Rows, check_output

@@ -11,7 +11,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
     Fold,
     Heading,
     Made,
@@ -21,10 +20,10 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     Table,
     Tone,
-    dot,
     estimated,
     table_of,
 )
+from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, interval, level, number, percent, percent_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL, Status

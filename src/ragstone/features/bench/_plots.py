@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from ragstone.features.bench._sentence_table import HIGHEST, BoardPoints
 from ragstone.features.bench._words import MARKS
-from ragstone.kernel.document.blocks import Block, Dot, Dots
+from ragstone.kernel.document.blocks import Block
+from ragstone.kernel.document.charts import Dot, Dots
 from ragstone.kernel.document.plots.values import Frontier, Intervals, Plot, PlotPoint
 from ragstone.kernel.runs.order_plots import price_plot
 from ragstone.kernel.sentences import say

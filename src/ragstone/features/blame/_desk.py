@@ -14,7 +14,7 @@ from ragstone.kernel.engine.session import Session
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
-from ragstone.kernel.runs.causes import found_relevant, is_right
+from ragstone.kernel.runs.breakdown import found_relevant, is_right
 from ragstone.kernel.stages.answer import answer_given
 from ragstone.kernel.stages.judge import judge_context, judge_rows
 from ragstone.kernel.systems.rag import gold_contexts

@@ -13,6 +13,7 @@ from ragstone.kernel.agreement.pairing import human_scores, pair
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import MetricSummary
 from ragstone.kernel.records import Answer, Judgement, Label, Question
+from ragstone.kernel.runs.breakdown import is_right
 from ragstone.kernel.runs.causes import (
     Caused,
     ChangePrice,
@@ -21,7 +22,6 @@ from ragstone.kernel.runs.causes import (
     Largest,
     Returned,
     SystemBlame,
-    is_right,
 )
 from ragstone.kernel.statistics import mean_estimates
 from ragstone.kernel.statistics.paired import holm, paired_tests

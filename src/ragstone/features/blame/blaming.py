@@ -29,7 +29,8 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, split_repeat
 from ragstone.kernel.runs.blamed import BLAME, CAUSES, BlameSummary, digests
-from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame, found_relevant
+from ragstone.kernel.runs.breakdown import found_relevant
+from ragstone.kernel.runs.causes import Caused, Returned, SystemBlame
 from ragstone.kernel.systems.chosen import named_systems
 from ragstone.kernel.tables import write_rows
 from ragstone.kernel.tables.storage import put_bytes

@@ -20,7 +20,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
     Heading,
     Link,
     Listing,
@@ -30,9 +29,9 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     SurfacePart,
     Table,
-    dot,
     table_of,
 )
+from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, percent, percent_ends, usd, with_level
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary

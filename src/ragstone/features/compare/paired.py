@@ -41,7 +41,7 @@ from ragstone.kernel.judging import question_clusters, summarise
 from ragstone.kernel.judging.summary import bounds_of, is_category
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, count_statuses, split_repeat
 from ragstone.kernel.retrieval.relevance import relevant_documents
-from ragstone.kernel.runs.causes import is_right
+from ragstone.kernel.runs.breakdown import is_right
 from ragstone.kernel.runs.settings import SettingDifference, differing_settings, prompt_diff
 from ragstone.kernel.runs.wording import mean_text
 from ragstone.kernel.sentences import say

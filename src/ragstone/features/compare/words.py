@@ -47,8 +47,6 @@ from ragstone.kernel.document.blocks import (
     Cell,
     Column,
     Diff,
-    Dot,
-    Dots,
     Fold,
     Heading,
     Link,
@@ -62,6 +60,7 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
+from ragstone.kernel.document.charts import Dot, Dots
 from ragstone.kernel.document.numbers import count, number, one_line, p_told, signed, signed_interval
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM

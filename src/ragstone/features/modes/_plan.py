@@ -10,7 +10,7 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.judging import Judge, MetricSummary, load_judge, question_clusters
 from ragstone.kernel.records import JOINT_SUFFIX, Answer, Judgement, Label
-from ragstone.kernel.runs.causes import is_right
+from ragstone.kernel.runs.breakdown import is_right
 from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import Run, read_run
 from ragstone.kernel.systems.rows import join_questions, with_columns

@@ -9,7 +9,7 @@ from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
-from ragstone.kernel.runs.causes import FoundAndRight
+from ragstone.kernel.runs.breakdown import FoundAndRight
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import doubt

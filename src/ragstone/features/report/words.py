@@ -15,7 +15,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
     Findings,
     Fold,
     Heading,
@@ -30,18 +29,17 @@ from ragstone.kernel.document.blocks import (
     Table,
     Tone,
     Verbatim,
-    dot,
     table_of,
     told,
 )
+from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, counted, interval, level, number, p_value
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.blamed import BlameSummary
-from ragstone.kernel.runs.breakdown import GroupedMeans, SystemsBoard, SystemStanding
-from ragstone.kernel.runs.causes import FoundAndRight
+from ragstone.kernel.runs.breakdown import FoundAndRight, GroupedMeans, SystemsBoard, SystemStanding
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.run import Run

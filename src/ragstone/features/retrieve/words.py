@@ -6,7 +6,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
     Fold,
     Heading,
     Made,
@@ -14,10 +13,10 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     SurfacePart,
     Table,
-    dot,
     estimated,
     table_of,
 )
+from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, interval, number, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.retrieval.summary import GroupMeasures, RetrievalSummary, ScoreBin, ScoreQuality

@@ -16,11 +16,13 @@ from ragstone.kernel.runs.breakdown import (
     FEWEST,
     Bin,
     Distribution,
+    FoundAndRight,
     GroupedMeans,
     SystemsBoard,
     SystemStanding,
+    found_relevant,
+    is_right,
 )
-from ragstone.kernel.runs.causes import FoundAndRight, found_relevant, is_right
 from ragstone.kernel.statistics import mean_estimate
 from ragstone.kernel.statistics.paired import PairedTest, paired_tests, place_of
 

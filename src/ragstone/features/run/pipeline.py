@@ -39,6 +39,7 @@ from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.stages.answer import answer_rows, hear_answering
+from ragstone.kernel.stages.answer_notes import system_notes
 from ragstone.kernel.stages.calibrate import (
     cards_of,
     check_labels,
@@ -49,11 +50,7 @@ from ragstone.kernel.stages.corpus import ChunkedCorpus, corpus_on
 from ragstone.kernel.stages.forecasting import hear_judged, hear_judging
 from ragstone.kernel.stages.given import asked_questions
 from ragstone.kernel.stages.judge import count_planned, judge_rows
-from ragstone.kernel.stages.notes import (
-    masking_notes,
-    plain_notes,
-    system_notes,
-)
+from ragstone.kernel.stages.notes import masking_notes, plain_notes
 from ragstone.kernel.stages.retrieve import rank_questions, ranking_notes
 from ragstone.kernel.systems.chosen import asks_built_in, check_repeats, searches, with_system
 from ragstone.kernel.systems.prompting import load_prompt

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.causes import is_right
+from ragstone.kernel.runs.breakdown import is_right
 from ragstone.kernel.runs.run import read_run
 
 METRIC = "correctness"  # what a person, or a judge, says of an answer

@@ -20,8 +20,8 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.limits import GivenUp
 from ragstone.kernel.records import Answer, Chunk, Document
 from ragstone.kernel.stages.answer import answer_rows
+from ragstone.kernel.stages.answer_notes import kept_notes, system_notes
 from ragstone.kernel.stages.corpus import load_corpus
-from ragstone.kernel.stages.notes import kept_notes, system_notes
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems.chosen import chosen_system, searches, system_of, with_system
 from ragstone.kernel.tables import Rows

@@ -9,7 +9,7 @@ from ragstone.features.watch._alarms import Alarm
 from ragstone.features.watch._cells import DayCell, Trend, TrendPoint, trends
 from ragstone.features.watch._judged import LOG, THUMB
 from ragstone.features.watch._use import FAILED_CALLS, ApplicationUse
-from ragstone.kernel.document.blocks import Chart, ChartPanel
+from ragstone.kernel.document.charts import Chart, ChartPanel
 from ragstone.kernel.document.numbers import count, number
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import STATUSES

@@ -17,7 +17,6 @@ from ragstone.features.watch.look import RECENT_DAYS, Look, MetricRow
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
-    ChartPanels,
     Column,
     Figure,
     Findings,
@@ -37,6 +36,7 @@ from ragstone.kernel.document.blocks import (
     table_of,
     told,
 )
+from ragstone.kernel.document.charts import ChartPanels
 from ragstone.kernel.document.numbers import count, number, one_line, people, usd
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import STATUSES

@@ -24,7 +24,7 @@ from ragstone.features.watch.gaps import Gap, KeptGaps, load_gaps
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import MonitorSection
-from ragstone.kernel.document.blocks import Chart, ChartPanel
+from ragstone.kernel.document.charts import Chart, ChartPanel
 from ragstone.kernel.runs.summary import Calls
 
 MOST_OPENED = 200

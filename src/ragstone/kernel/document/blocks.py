@@ -6,7 +6,7 @@ too, `page` has room for everything. What both show stands once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -218,61 +218,6 @@ class RowList(Block, frozen=True, kw_only=True):
     where: Where = "page"
 
 
-class Chart(Block, frozen=True, kw_only=True):
-    """A chart as Vega-Lite has it, on a page. name: unique in its page, an id.
-
-    said: what it shows, in one sentence, for who cannot see it. head, rows: its numbers as a table.
-    """
-
-    name: str
-    title: str
-    said: str
-    spec: dict[str, Any]
-    head: list[str]
-    rows: list[list[str]]
-    where: Where = "page"
-
-
-class ChartPanel(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric by the values of a tag: a small chart of each value, and the means of all as one table.
-
-    charts: (value, what it rests on, chart). more: values that have none here. span: of a point.
-    """
-
-    metric: str
-    tag: str
-    span: str
-    charts: list[tuple[str, str, Chart]]
-    head: list[str]
-    rows: list[list[str]]
-    more: int
-
-
-class ChartPanels(Block, frozen=True, kw_only=True):
-    """Panels of a page, of which two menus show one: by its metric and its tag."""
-
-    panels: list[ChartPanel]
-    where: Where = "page"
-
-
-class Dot(msgspec.Struct, frozen=True, kw_only=True):
-    """A value and the ends of its interval, None where there is none. group: what its colour stands for."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    group: str = ""
-
-
-class Dots(Block, frozen=True):
-    """A chart, which only a notebook draws. ends: of the axis at least, None where nothing bounds it."""
-
-    title: str
-    dots: list[Dot]
-    ends: tuple[float, float] | None = (0.0, 1.0)
-
-
 class ReportDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A report. kind: what it is (`bench of retrievers`). about: under the title.
 
@@ -337,11 +282,6 @@ def means(
 def estimated(estimate: Estimate | None, tone: Tone = "") -> Cell:
     """Return the cell of an estimate: its value, the interval beside it; an empty one of nothing."""
     return Cell(number(estimate.value), interval(estimate), tone, at=estimate) if estimate else Cell("")
-
-
-def dot(name: str, estimate: Estimate, group: str = "") -> Dot:
-    """Return an estimate as a dot."""
-    return Dot(name=name, value=estimate.value, low=estimate.low, high=estimate.high, group=group)
 
 
 def flat(blocks: Iterable[Block], where: Where) -> Iterator[Block]:

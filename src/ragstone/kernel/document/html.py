@@ -15,8 +15,6 @@ from ragstone.kernel.document import numbers
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
-    Chart,
-    ChartPanels,
     Heading,
     Notes,
     ReportDocument,
@@ -27,6 +25,7 @@ from ragstone.kernel.document.blocks import (
     flat,
     told,
 )
+from ragstone.kernel.document.charts import Chart, ChartPanels
 from ragstone.kernel.document.plots.drawing import page_svgs, svg_address
 from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.document.room import MOST_PROSE, capped_template, fit, is_shortened, whole

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
-    Chart,
     Column,
     Diff,
     Figure,
@@ -26,6 +25,7 @@ from ragstone.kernel.document.blocks import (
     Table,
     flat,
 )
+from ragstone.kernel.document.charts import Chart
 from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.document.plots.values import Plot
 from ragstone.kernel.errors import harmless

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.kernel.document.blocks import Block, Dot, Dots, Fold, ReportDocument, SurfacePart
+from ragstone.kernel.document.blocks import Block, Fold, ReportDocument, SurfacePart
+from ragstone.kernel.document.charts import Dot, Dots
 from ragstone.kernel.document.plots.drawing import lone_svg
 from ragstone.kernel.document.plots.values import Intervals, Plot, PlotPoint
 from ragstone.kernel.document.terminal import render_terminal

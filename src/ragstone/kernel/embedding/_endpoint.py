@@ -12,7 +12,7 @@ from ragstone.kernel.embedding.model import BATCH, EmbeddingModel, Keep, Role, T
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Budget, CallFailed
 from ragstone.kernel.llm.embedding_door import EmbeddingDoor
-from ragstone.kernel.llm.prompt import BadRequest
+from ragstone.kernel.llm.failures import BadRequest
 
 # A request may have 2,048 texts and 300,000 tokens at OpenAI. Smaller ones fly together, and less is lost.
 BATCH_BYTES = 200_000  # a token is a byte at least

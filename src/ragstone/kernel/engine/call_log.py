@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from io import BufferedIOBase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragstone.kernel.llm.call_trace import CallTrace, Exchange, tracing
 from ragstone.kernel.records import Judgement
-from ragstone.kernel.runs.asked import CALLS_FILE, AskedCall
+
+if TYPE_CHECKING:
+    from ragstone.kernel.llm.call_trace import CallTrace, Exchange
 
 QUICK = 1  # the level of compression: the next ones save a tenth of the file, and take three times as long
 
@@ -28,13 +30,17 @@ class CallLog:
         self.n_kept = 0
         self._file = file
 
-    def trace(self) -> AbstractContextManager[CallTrace]:
-        """Within the block, hear the conversations of the work on one row; none where nobody listens."""
-        return tracing() if self.listening and not self.paused else contextlib.nullcontext(CallTrace())
+    def trace(self) -> "AbstractContextManager[CallTrace | None]":
+        """Within the block, hear the conversations of the work on one row; None where nobody listens."""
+        if not self.listening or self.paused:
+            return contextlib.nullcontext()
+        from ragstone.kernel.llm.call_trace import tracing
+
+        return tracing()
 
     def keep(
         self,
-        heard: Iterable[Exchange],
+        heard: "Iterable[Exchange]",
         *,
         question_id: str,
         systems: Sequence[str],
@@ -43,6 +49,8 @@ class CallLog:
         """Write the conversations of one row."""
         if self._file is None:
             return
+        from ragstone.kernel.runs.asked import AskedCall
+
         for exchange in heard:
             row = AskedCall(
                 question_id=question_id,
@@ -54,7 +62,7 @@ class CallLog:
             self._file.write(msgspec.json.encode(row) + b"\n")
             self.n_kept += 1
 
-    def keep_judged(self, heard: Iterable[Exchange], judgements: Sequence[Judgement]) -> None:
+    def keep_judged(self, heard: "Iterable[Exchange]", judgements: Sequence[Judgement]) -> None:
         """Write the conversations of one row of one judge, or of several that were asked together."""
         if self._file is None:
             return
@@ -76,6 +84,8 @@ def open_call_log(folder: Path) -> Iterator[CallLog]:
 
     A run that asked nothing has no such file; one that is interrupted leaves what was there before.
     """
+    from ragstone.kernel.runs.asked import CALLS_FILE
+
     path = folder / CALLS_FILE
     partial = path.with_name(f"{path.name}.partial")
     try:

@@ -10,10 +10,10 @@ import msgspec
 from ragstone.kernel.engine.local import map_in_order
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import Stopped
-from ragstone.kernel.llm.call_trace import Exchange
 
 if TYPE_CHECKING:
     from ragstone.kernel.engine.row_work import RowWork
+    from ragstone.kernel.llm.call_trace import Exchange
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -26,7 +26,7 @@ async def map_rows(
     *,
     n_rows: int | None = None,
     **arguments: object,
-) -> AsyncIterator[tuple[Out, list[Exchange]]]:
+) -> "AsyncIterator[tuple[Out, list[Exchange]]]":
     """Yield what becomes of each row, in order, with the conversations that it took.
 
     rows: gives them anew each time. n_rows: how many, None where nobody has counted. The engine is that of
@@ -38,12 +38,12 @@ async def map_rows(
     else:
         done = await work.build(session, **arguments)
 
-        async def one(row: In) -> tuple[Out, list[Exchange]]:
+        async def one(row: In) -> "tuple[Out, list[Exchange]]":
             with session.call_log.trace() as trace:
-                return await done(row), trace.exchanges()
+                return await done(row), trace.exchanges() if trace else []
 
         made = map_in_order(one, rows(), session.stop)
-    async with contextlib.aclosing(cast(AsyncGenerator[tuple[Out, list[Exchange]], None], made)):
+    async with contextlib.aclosing(cast("AsyncGenerator[tuple[Out, list[Exchange]], None]", made)):
         async for result in made:
             yield result
 
@@ -54,9 +54,10 @@ async def _map_on_cluster(
     session: Session,
     n_rows: int | None,
     arguments: Mapping[str, object],
-) -> AsyncIterator[tuple[Out, list[Exchange]]]:
+) -> "AsyncIterator[tuple[Out, list[Exchange]]]":
     from ragstone.kernel.engine.cluster.driver import map_blocks
     from ragstone.kernel.engine.cluster.spec import stage_spec
+    from ragstone.kernel.llm.call_trace import Exchange
 
     spec = stage_spec(work.name, session.settings, listening=session.call_log.listening, **arguments)
     encode = msgspec.json.Encoder().encode

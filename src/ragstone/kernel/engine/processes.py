@@ -1,20 +1,16 @@
-"""Rows of a stage that asks nobody, through processes beside this one: one for each core, in order.
-
-This process begins alone. Only where what is left takes longer than starting processes are there any.
-"""
+"""Rows of a stage that asks nobody, through processes beside this one: one for each core, in order."""
 
 import asyncio
 import contextlib
 import itertools
 import pickle
 import queue
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from ragstone.kernel.engine.cluster.spec import StageSpec, built_work, portable, stage_spec
-from ragstone.kernel.engine.local import WINDOW, map_in_order
+from ragstone.kernel.engine.local import map_in_order
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session, open_session
 from ragstone.kernel.errors import RagstoneError, plural
@@ -23,11 +19,8 @@ from ragstone.kernel.processes import HelperProcess, answer_messages, death, n_c
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-ALONE_S = 0.5  # that this process computes before it reckons how long the rest takes
-WORTH_S = 2.0  # of the rest, from which on it is done sooner though a process takes 0.3 s to start
 BLOCK_S = 0.05  # that a block of rows takes
 MOST_ROWS = 256  # of a block: rows in flight are in memory
-TRIED = 64  # rows begun and not finished, before processes take over
 AHEAD = 2  # blocks for each process: one that it has, and one that waits
 TRIES = 2  # at a block whose process dies
 _LAST_BREATH_S = 5
@@ -75,7 +68,7 @@ async def _made(spec: StageSpec) -> AsyncGenerator[bytes, list[object]]:
 async def open_processes(
     work: RowWork[In, Out], session: Session, **arguments: object
 ) -> AsyncIterator["RowProcesses[In, Out]"]:
-    """Give the processes of a stage, which end with the block; none is started before rows are worth it.
+    """Give the processes of a stage, which end with the block; each is started at its first block of rows.
 
     As many as there are cores, or `[engine] workers` where that is less.
     """
@@ -103,29 +96,29 @@ class RowProcesses(Generic[In, Out]):
         self,
         here: Callable[[In], Awaitable[Out]],
         rows: Iterable[In],
-        n_rows: int | None,
         stop: Callable[[], None],
+        *,
+        row_s: float,
     ) -> AsyncIterator[Out]:
         """Yield what becomes of each row, in order. Stops and raises as `map_in_order` does.
 
-        here: the work in this process. n_rows: how many there are, None where nobody has counted.
+        here: the work in this process. row_s: the seconds that a row takes a core.
         """
+        if not self._helpers:
+            alone = map_in_order(here, rows, stop)
+            async with contextlib.aclosing(cast(AsyncGenerator[Out, None], alone)):
+                async for out in alone:
+                    yield out
+            return
         left = iter(rows)
-        trial = _Trial(here, n_rows)
-        # Rows that are begun are finished here: few, where processes may take over.
-        some = trial.until_worth(left) if self._helpers else left
-        alone = map_in_order(trial.do, some, stop, window=TRIED if self._helpers else WINDOW)
-        async with contextlib.aclosing(cast(AsyncGenerator[Out, None], alone)):
-            async for out in alone:
-                yield out
-        size = max(1, min(MOST_ROWS, int(BLOCK_S / max(trial.row_s(), 1e-6))))
+        size = max(1, min(MOST_ROWS, int(BLOCK_S / max(row_s, 1e-6))))
         blocks = iter(lambda: list(itertools.islice(left, size)), [])
 
         async def done(block: list[In]) -> ComputedRows:
             computed = await asyncio.get_running_loop().run_in_executor(self._threads, self._do, block)
             return ComputedRows([await here(row) for row in block]) if computed is None else computed
 
-        made = map_in_order(done, blocks, stop, window=AHEAD * len(self._helpers) or 1)
+        made = map_in_order(done, blocks, stop, window=AHEAD * len(self._helpers))
         async with contextlib.aclosing(cast(AsyncGenerator[ComputedRows, None], made)):
             async for block in made:
                 for out in block.made:
@@ -161,30 +154,3 @@ class RowProcesses(Generic[In, Out]):
             f"the process that computed {plural(len(rows), 'row')} died twice ({how}). If memory is short, "
             "set workers = 1 in the table [engine] of ragstone.toml: one process then computes all rows."
         )
-
-
-class _Trial(Generic[In, Out]):
-    """Rows that are computed here, until it is known how long one takes."""
-
-    def __init__(self, here: Callable[[In], Awaitable[Out]], n_rows: int | None) -> None:
-        self._here, self._n_rows = here, n_rows
-        self._n_done, self._began = 0, time.thread_time()
-
-    async def do(self, row: In) -> Out:
-        out = await self._here(row)
-        self._n_done += 1
-        return out
-
-    def row_s(self) -> float:
-        """Return the seconds that a row takes a core, with what becomes of it here."""
-        return (time.thread_time() - self._began) / max(1, self._n_done)
-
-    def until_worth(self, rows: Iterator[In]) -> Iterator[In]:
-        """Yield rows as long as the rest is not worth starting processes."""
-        for row in rows:
-            yield row
-            spent_s = time.thread_time() - self._began
-            # Of rows that nobody has counted, as much is left as was done.
-            n_left = self._n_done if self._n_rows is None else self._n_rows - self._n_done
-            if spent_s >= ALONE_S and n_left * self.row_s() >= WORTH_S:
-                return

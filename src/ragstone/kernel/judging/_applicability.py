@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ragstone.kernel.judging.finding import Finding
 from ragstone.kernel.judging.inputs import texts_of
-from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.judging.matching import words
-from ragstone.kernel.judging.refusals import SENTENCE
 from ragstone.kernel.records import Answer
 
 NOTHING_STATED = "the {text} states nothing that could be checked"
@@ -26,6 +24,9 @@ def states_nothing(answer: Answer) -> Finding | None:
     A refusal that goes on ("I am not sure. Urea is used.") states something. Without any context either, the
     metadata hold the score that the method gives by definition.
     """
+    from ragstone.kernel.judging.lexical import no_refusal
+    from ragstone.kernel.judging.refusals import SENTENCE
+
     if any(words(sentence) and no_refusal(sentence) for sentence in SENTENCE.split(answer.answer)):
         return None
     retrieved = any(text.strip() for text in texts_of(answer.contexts))

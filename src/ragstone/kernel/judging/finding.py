@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply
+from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Metadata, Status, Usage, Verdict
 
 if TYPE_CHECKING:
     from ragstone.kernel.embedding.model import EmbedSoon
+    from ragstone.kernel.llm import Ask, Prompt, Reply
 
 
-async def no_model(_prompt: Prompt) -> Reply:
+async def no_model(_prompt: "Prompt") -> "Reply":
     """Raise ValueError: what a judge asks where it was given no model."""
     raise ValueError("the judge asks a model: give one, e.g. --model openai/gpt-4o-mini")
 
@@ -43,9 +44,9 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
     a model is to be asked without a secret: whoever writes an answer could then reckon its nonce.
     """
 
-    ask: Ask = no_model
+    ask: "Ask" = no_model
     model: str = NO_MODEL
-    others: Mapping[str, Ask] = {}
+    others: Mapping[str, "Ask"] = {}
     secret: bytes = b""
     embed: "EmbedSoon | None" = None
     retrieve: Retrieve | None = None
@@ -64,7 +65,7 @@ class JudgeContext(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a model is a decision model."""
         return self.decider is not None and self.decider.decides(model)
 
-    def wrapped(self, wrap: Callable[[Ask], Ask]) -> "JudgeContext":
+    def wrapped(self, wrap: "Callable[[Ask], Ask]") -> "JudgeContext":
         """Return the context with every `ask` in it wrapped."""
         return msgspec.structs.replace(
             self,
@@ -126,7 +127,7 @@ class CallCost(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None
 
 
-def add_costs(paid: Sequence[Reply | Finding | Judgement | CallCost]) -> CallCost:
+def add_costs(paid: "Sequence[Reply | Finding | Judgement | CallCost]") -> CallCost:
     """Return what they took together."""
     costs = [part.cost_usd for part in paid if part.cost_usd is not None]
     return CallCost(
@@ -135,7 +136,7 @@ def add_costs(paid: Sequence[Reply | Finding | Judgement | CallCost]) -> CallCos
     )
 
 
-def unparsable(message: str, replies: Sequence[Reply]) -> CallFailed:
+def unparsable(message: str, replies: "Sequence[Reply]") -> CallFailed:
     """Return the failure of a judge whose replies were well-formed, yet do not make a judgement."""
     all_kept = all(reply.kept for reply in replies)
     return CallFailed(
@@ -146,7 +147,7 @@ def unparsable(message: str, replies: Sequence[Reply]) -> CallFailed:
 def renewing(context: JudgeContext) -> JudgeContext:
     """Return the context with which a judge is asked anew, and takes no reply of an earlier command."""
 
-    def renewed(ask: Ask) -> Ask:
+    def renewed(ask: "Ask") -> "Ask":
         return lambda prompt: ask(msgspec.structs.replace(prompt, renew=True))
 
     return context.wrapped(renewed)

@@ -1,4 +1,7 @@
-"""Judges that ask no model: words shared with the reference, plain refusals, the language of the answer."""
+"""Judges that ask no model: words shared with the reference, plain refusals, the language of the answer.
+
+Tables of refusals, languages and denials are imported where a judge reads them: most need none.
+"""
 
 import functools
 import re
@@ -8,13 +11,10 @@ from typing import ClassVar
 
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.errors import nearest
-from ragstone.kernel.files.language import language_odds
 from ragstone.kernel.judging.conversation import conversation_of
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, JudgeFields, Scale
 from ragstone.kernel.judging.finding import NOTHING_TO_COMPARE, Finding, JudgeContext, not_applicable
 from ragstone.kernel.judging.matching import focus, match, missing, word_weight, words
-from ragstone.kernel.judging.refusals import SENTENCE, WITHOUT_SPACES, refuses
-from ragstone.kernel.judging.truth import truth_of, what_is_said
 from ragstone.kernel.records import STATEMENT, Answer, Verdict, references
 
 
@@ -26,6 +26,8 @@ def no_refusal(answer: str) -> float:
     of the one who answers or of a source. It must start within the first 30 words (80 letters of a script
     without spaces). An answer that first owns up to a doubt and then answers counts as a refusal too.
     """
+    from ragstone.kernel.judging.refusals import refuses
+
     return float(any(character.isalnum() for character in answer) and not refuses(answer))
 
 
@@ -43,6 +45,9 @@ def language_match(answer: str, question: str) -> float | None:
     language is likely (0.5 or more) in none of the readings, or neither likely nor unlikely (0.05 or less) in
     the answer's.
     """
+    from ragstone.kernel.files.language import language_odds
+    from ragstone.kernel.judging.refusals import WITHOUT_SPACES
+
     spelled = [word for word in tokenize(answer) if any(map(str.isalpha, word))]
     if len(spelled) < (FEWEST_LETTERS if WITHOUT_SPACES.search(answer) else FEWEST_WORDS):
         return None
@@ -65,6 +70,8 @@ def repeats_itself(answer: Answer) -> float | None:
     four words or more are compared, word for word, whatever case and marks. None where there is no earlier
     reply.
     """
+    from ragstone.kernel.judging.refusals import SENTENCE
+
     earlier: set[tuple[str, ...]] = set()
     n_words, n_repeated, before = 0, 0, False
     replies = [turn.content for turn in answer.turns or () if turn.role == "assistant" and turn.content]
@@ -107,6 +114,12 @@ def alternatives(references: Sequence[str], separator: str | None) -> list[str]:
         if len(parts) > 1:
             texts += [part.replace("\0", separator) for part in parts]
     return texts
+
+
+def truth_of(references: Sequence[str]) -> bool | None:
+    """Return whether references are the word true, or false; None for any others."""
+    spellings = {text.strip().casefold() for text in references}
+    return spellings == {"true"} if len(spellings) == 1 and spellings <= {"true", "false"} else None
 
 
 def containment(answer: str, reference: str) -> float:
@@ -297,14 +310,17 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
             return Finding(
                 score=score, verdicts=(statement_verdicts(answer) or None) if name == "grounding" else None
             )
-        truth = truth_of(answer.reference)
+        right_answers = references(answer)
+        truth = truth_of(right_answers)
         if truth is not None:
+            from ragstone.kernel.judging.truth import what_is_said
+
             verdict = what_is_said(answer.answer, answer.question)
             right = verdict == ("true" if truth else "false")
             return Finding(score=float(right), label=verdict, metadata={STATEMENT: truth})
         if name == VERDICT:
             return not_applicable("the reference is neither `true` nor `false`")
-        texts = alternatives(references(answer), self.separator)
+        texts = alternatives(right_answers, self.separator)
         if not texts:
             return not_applicable(NOTHING_TO_COMPARE)
         if name in BESIDE_QUESTION:

@@ -3,7 +3,7 @@
 import re
 
 from ragstone.kernel.judging._truth_clauses import Clause, begins, folded, is_frame, is_hedged, read_clause
-from ragstone.kernel.records import Said, alternatives
+from ragstone.kernel.records import Said
 
 # What says it only if it is the whole answer: `1.` may begin a list.
 SIGNS = {
@@ -55,12 +55,6 @@ def what_is_said(answer: str, statement: str | None = None) -> Said:
     """Return what an answer says of a statement, in a word."""
     verdict = says_true(answer, statement)
     return "neither" if verdict is None else "true" if verdict else "false"
-
-
-def truth_of(reference: str | list[str] | None) -> bool | None:
-    """Return whether a reference is the word true, or false; None for any other."""
-    spellings = {text.strip().casefold() for text in alternatives(reference)}
-    return spellings == {"true"} if len(spellings) == 1 and spellings <= {"true", "false"} else None
 
 
 def _said_of(text: str, statement: str) -> bool | None:

@@ -2,10 +2,11 @@
 
 from .budget import DEADLINE, Budget, Caps, parse_caps
 from .door import Door, open_door
+from .failures import CallFailed, NoProbabilities
 from .ledger import Ledger
 from .ledgers import ledger_place, open_ledger
 from .llamacpp import cached_models, resolve_gguf
-from .prompt import Ask, CallFailed, Message, NoProbabilities, Prompt, Reply, Stream
+from .prompt import Ask, Message, Prompt, Reply, Stream
 from .response_store import AnyLedger
 from .untrusted import MATERIAL, defuse, fence, fenced_prompt, load_secret, row_nonce
 

@@ -25,7 +25,8 @@ from ragstone.kernel.llm._openai_reply import (
 )
 from ragstone.kernel.llm._reasoning import with_reasoning
 from ragstone.kernel.llm._site import DEFAULT_TIMEOUT_S, Site, exchange, open_site, raise_for
-from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Completion, OnText, Prompt
+from ragstone.kernel.llm.failures import BadRequest, CallFailed
+from ragstone.kernel.llm.prompt import Completion, OnText, Prompt
 from ragstone.kernel.llm.providers import Provider, list_price
 from ragstone.kernel.llm.transport import Dialect, Endpoint, Where, Wire, asked_in
 from ragstone.kernel.records import Usage, count_of, told_usage

@@ -35,7 +35,8 @@ from ragstone.kernel.llm._batch_api import (
     submit,
 )
 from ragstone.kernel.llm.budget import Budget, discounted, most_tokens
-from ragstone.kernel.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.kernel.llm.failures import CallFailed
+from ragstone.kernel.llm.prompt import Completion, Prompt
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.llm.response_store import AnyLedger
 from ragstone.kernel.llm.transport import Endpoint, Wire

@@ -18,8 +18,9 @@ import msgspec
 
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm._site import CONNECT_S, Site, exchange
+from ragstone.kernel.llm.failures import CallFailed
 from ragstone.kernel.llm.limits import backoff_s
-from ragstone.kernel.llm.prompt import CallFailed, Completion
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import Wire
 
 ATTEMPTS = 20  # some eight minutes: who waits for hours outlasts a short outage

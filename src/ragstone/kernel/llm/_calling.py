@@ -9,8 +9,8 @@ from typing import Protocol, TypeVar
 from ragstone.kernel.config import ModelSettings, Price
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm.budget import Budget
+from ragstone.kernel.llm.failures import BadRequest, CallFailed
 from ragstone.kernel.llm.limits import RUN, RetryPolicy, backoff_s, own_limits
-from ragstone.kernel.llm.prompt import BadRequest, CallFailed
 from ragstone.kernel.llm.transport import BrokenOff, Rephrase
 from ragstone.kernel.records import Usage
 

@@ -15,7 +15,8 @@ import msgspec
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.llm._openai_reply import raise_error, unreadable
 from ragstone.kernel.llm._site import Site, exchange, open_site, raise_for
-from ragstone.kernel.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.kernel.llm.failures import CallFailed
+from ragstone.kernel.llm.prompt import Completion, Prompt
 from ragstone.kernel.llm.providers import Provider, at_url, list_price
 from ragstone.kernel.llm.questionnaire import Questionnaire, TypedQuestion, level_text
 from ragstone.kernel.llm.transport import Dialect, Endpoint, Where, asked_in

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ragstone.kernel.errors import ModelError, plural
 from ragstone.kernel.llm._openai_reply import NOT_TOLD, read_counts
 from ragstone.kernel.llm._site import Site, exchange, raise_for
-from ragstone.kernel.llm.prompt import Unreachable
+from ragstone.kernel.llm.failures import Unreachable
 from ragstone.kernel.records import Usage, count_of, told_usage
 
 

@@ -16,16 +16,10 @@ import msgspec
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ModelError, optional_package
 from ragstone.kernel.llm._reasoning import with_reasoning
+from ragstone.kernel.llm.failures import CallFailed, Unreachable
 from ragstone.kernel.llm.keys import hide
 from ragstone.kernel.llm.limits import retry_after_s_of, wait_text
-from ragstone.kernel.llm.prompt import (
-    CONTENT_FILTER,
-    CallFailed,
-    Completion,
-    Prompt,
-    Unreachable,
-    read_logprobs,
-)
+from ragstone.kernel.llm.prompt import CONTENT_FILTER, Completion, Prompt, read_logprobs
 from ragstone.kernel.llm.providers import Provider
 from ragstone.kernel.llm.transport import Dialect, Endpoint, Rephrase, Where, refused_extra
 from ragstone.kernel.records import told_usage

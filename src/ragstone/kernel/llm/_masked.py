@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragstone.kernel.llm.prompt import Ask, CallFailed, Message, OnText, Prompt, Reply, Stream
+from ragstone.kernel.llm.failures import CallFailed
+from ragstone.kernel.llm.prompt import Ask, Message, OnText, Prompt, Reply, Stream
 from ragstone.kernel.privacy.reversible import ReversibleMask
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import msgspec
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.llm._openai_reply import StreamedReply, post_stream, read_reply
 from ragstone.kernel.llm._site import DEFAULT_TIMEOUT_S, Site, exchange, open_site
-from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Completion, OnText, Prompt
+from ragstone.kernel.llm.failures import BadRequest, CallFailed
+from ragstone.kernel.llm.prompt import Completion, OnText, Prompt
 from ragstone.kernel.llm.providers import Provider, is_reasoner, list_price
 from ragstone.kernel.llm.transport import Dialect, Endpoint, Where, Wire, asked_in
 

@@ -13,14 +13,8 @@ import msgspec
 
 from ragstone.kernel.llm._reasoning import with_reasoning
 from ragstone.kernel.llm._site import CONNECT_S, Site, check_size, failures_of, raise_for, read_body
-from ragstone.kernel.llm.prompt import (
-    CONTENT_FILTER,
-    CallFailed,
-    Completion,
-    OnText,
-    Unreachable,
-    read_logprobs,
-)
+from ragstone.kernel.llm.failures import CallFailed, Unreachable
+from ragstone.kernel.llm.prompt import CONTENT_FILTER, Completion, OnText, read_logprobs
 from ragstone.kernel.records import Usage, count_of, figure_of, told_usage
 
 Parts = str | list[Any] | None

@@ -15,9 +15,9 @@ import msgspec
 
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ConfigError, ModelError
+from ragstone.kernel.llm.failures import BadRequest, CallFailed, Unreachable
 from ragstone.kernel.llm.keys import find_key, hide, passwords_in, without_password
 from ragstone.kernel.llm.limits import retry_after_s_of, wait_text
-from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Unreachable
 from ragstone.kernel.llm.providers import Provider
 
 DEFAULT_TIMEOUT_S = 60.0

@@ -14,11 +14,12 @@ import msgspec
 
 from ragstone.kernel.config import Price
 from ragstone.kernel.errors import ConfigError, plural
-from ragstone.kernel.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.kernel.llm.failures import CallFailed
 from ragstone.kernel.records import Status, Usage
 
 if TYPE_CHECKING:
     from ragstone.kernel.llm.limits import Shared
+    from ragstone.kernel.llm.prompt import Completion, Prompt
 
 # Each message costs a few tokens beside its text; a byte-level tokeniser never makes more tokens than bytes.
 TOKENS_A_MESSAGE = 8
@@ -77,7 +78,7 @@ def cost_usd(usage: Usage, price: Price | None) -> float | None:
     return cost / 1e6
 
 
-def cost_of(completions: Sequence[Completion], price: Price | None) -> float | None:
+def cost_of(completions: Sequence["Completion"], price: Price | None) -> float | None:
     """Return what these completions cost: as they tell, else at the price; None where that is unknown."""
     costs = [
         cost_usd(completion.usage, discounted(price, completion.discount))
@@ -98,7 +99,7 @@ def discounted(price: Price | None, discount: float) -> Price | None:
     return Price(**{name: amount * (1 - discount) for name, amount in left.items()})
 
 
-def most_tokens(prompt: Prompt) -> Usage:
+def most_tokens(prompt: "Prompt") -> Usage:
     """Return the most tokens that a call can use, before it is made; schema and questions are read too."""
     n_bytes = sum(
         len(text) if (text := message.content).isascii() else len(text.encode("utf-8", "replace"))
@@ -328,7 +329,7 @@ class Budget:
             self._spent = (spent.tokens_most, spent.usd_most)
             self._elsewhere = spent.in_flight
 
-    def count(self, completion: Completion, price: Price | None) -> None:
+    def count(self, completion: "Completion", price: Price | None) -> None:
         """Count a completion that is used, made now or found in the ledger."""
         reasoning_usd: float | None = 0.0
         if n_thought := completion.usage.reasoning:
@@ -336,7 +337,7 @@ class Budget:
             reasoning_usd = cost_usd(thought, discounted(price, completion.discount))
         self.count_used(completion.usage, cost_of([completion], price), reasoning_usd)
 
-    def discard(self, completion: Completion, price: Price | None) -> None:
+    def discard(self, completion: "Completion", price: Price | None) -> None:
         """Count a response that was paid for, and that another one takes the place of at once."""
         with self._lock:
             cost = cost_of([completion], price)

@@ -10,10 +10,11 @@ import msgspec
 from ragstone.kernel.config import ModelSettings, Price, Settings, load_settings
 from ragstone.kernel.errors import ModelError, checks_arguments
 from ragstone.kernel.llm.door import Door, open_door
+from ragstone.kernel.llm.failures import CallFailed
 from ragstone.kernel.llm.keys import find_key, without_password
 from ragstone.kernel.llm.learnt import Entries, Learnt, keep_entry, learnt_in, read_entries
 from ragstone.kernel.llm.llamacpp import PACKAGED, cached_models, resolve_gguf
-from ragstone.kernel.llm.prompt import CallFailed, Message, Prompt, Reply
+from ragstone.kernel.llm.prompt import Message, Prompt, Reply
 from ragstone.kernel.llm.providers import (
     Can,
     ListPrice,

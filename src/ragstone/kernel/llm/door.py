@@ -24,18 +24,10 @@ from ragstone.kernel.llm._reasoning import (
 )
 from ragstone.kernel.llm.budget import Budget, cost_of, most_tokens
 from ragstone.kernel.llm.call_trace import TracedConversation
+from ragstone.kernel.llm.failures import CallFailed, NoProbabilities
 from ragstone.kernel.llm.learnt import FirstCall, LearntStore, ModelMemory, kind_of
 from ragstone.kernel.llm.limits import RUN, RetryPolicy
-from ragstone.kernel.llm.prompt import (
-    CONTENT_FILTER,
-    CallFailed,
-    Completion,
-    Message,
-    NoProbabilities,
-    OnText,
-    Prompt,
-    Reply,
-)
+from ragstone.kernel.llm.prompt import CONTENT_FILTER, Completion, Message, OnText, Prompt, Reply
 from ragstone.kernel.llm.providers import Dialect, Provider, decides, is_reasoner, provider_of
 from ragstone.kernel.llm.questionnaire import read_answers
 from ragstone.kernel.llm.response_store import AnyLedger, claimed, superseded_key

@@ -15,8 +15,8 @@ import msgspec
 
 from ragstone.kernel.config import HttpSettings, HttpSystem, HttpTranslator, ModelSettings
 from ragstone.kernel.errors import ConfigError, ModelError, nearest
+from ragstone.kernel.llm.failures import BadRequest, CallFailed, Unreachable
 from ragstone.kernel.llm.keys import find_key, hide, without_password
-from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Unreachable
 
 if TYPE_CHECKING:
     from ragstone.kernel.llm._site import Site

@@ -19,7 +19,8 @@ import msgspec
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm._reasoning import MOST, Room
-from ragstone.kernel.llm.prompt import CallFailed, Prompt
+from ragstone.kernel.llm.failures import CallFailed
+from ragstone.kernel.llm.prompt import Prompt
 from ragstone.kernel.llm.transport import Dialect
 from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.persistence.private import make_folder

@@ -14,7 +14,7 @@ import msgspec
 
 from ragstone.kernel.config import ModelSettings
 from ragstone.kernel.errors import ModelError
-from ragstone.kernel.llm.prompt import AppFailed, CallFailed, Unreachable
+from ragstone.kernel.llm.failures import AppFailed, CallFailed, Unreachable
 
 BACKOFF_S = 0.5
 BACKOFF_CAP_S = 30.0

@@ -19,7 +19,8 @@ import msgspec
 from ragstone.kernel.config import ModelSettings, Price
 from ragstone.kernel.errors import ModelError, nearest, optional_package
 from ragstone.kernel.llm._reasoning import with_reasoning
-from ragstone.kernel.llm.prompt import CallFailed, Completion, OnText, Prompt, read_logprobs
+from ragstone.kernel.llm.failures import CallFailed
+from ragstone.kernel.llm.prompt import Completion, OnText, Prompt, read_logprobs
 from ragstone.kernel.llm.providers import Provider
 from ragstone.kernel.llm.schema import schema_of
 from ragstone.kernel.llm.transport import Dialect, Endpoint, Where

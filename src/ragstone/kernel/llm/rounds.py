@@ -14,7 +14,8 @@ from ragstone.kernel.config import Price
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm._batch import PUT_OFF, UNUSED, Renewals
 from ragstone.kernel.llm.budget import Budget, most_tokens
-from ragstone.kernel.llm.prompt import CallFailed, Completion, Prompt
+from ragstone.kernel.llm.failures import CallFailed
+from ragstone.kernel.llm.prompt import Completion, Prompt
 from ragstone.kernel.llm.response_store import AnyLedger
 
 

@@ -6,7 +6,8 @@ They never reach a ledger or a file. A forecast says that it rests on them.
 import functools
 from typing import Any
 
-from ragstone.kernel.llm.prompt import CallFailed, Prompt, Reply
+from ragstone.kernel.llm.failures import CallFailed
+from ragstone.kernel.llm.prompt import Prompt, Reply
 from ragstone.kernel.llm.questionnaire import OptionChances
 from ragstone.kernel.llm.schema import ReplyError, schema_of, validate
 from ragstone.kernel.records import Usage

@@ -13,7 +13,8 @@ import msgspec
 
 from ragstone.kernel.config import Price
 from ragstone.kernel.errors import ModelError
-from ragstone.kernel.llm.prompt import BadRequest, CallFailed, Completion, OnText, Prompt
+from ragstone.kernel.llm.failures import BadRequest, CallFailed
+from ragstone.kernel.llm.prompt import Completion, OnText, Prompt
 
 if TYPE_CHECKING:
     from ragstone.kernel.llm._site import Site  # it brings aiohttp, which few commands need

@@ -1,54 +1,10 @@
-"""What was lost by the retriever and what after it, and whom a point that was lost is blamed on."""
+"""Whom a point that was lost is blamed on, and what changes would bring back."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal
 
 import msgspec
 
-from ragstone.kernel.records import Answer, Question
 from ragstone.kernel.statistics import Estimate
-
-
-def is_right(score: float, scale: tuple[float, float] | None) -> bool:
-    """Return whether a score is at or above the middle of its scale."""
-    return score >= (sum(scale) / 2 if scale else 0.5)
-
-
-class FoundAndRight(msgspec.Struct, frozen=True, kw_only=True):
-    """A system's answers by whether they had what they needed and whether they were right.
-
-    found: a relevant document (`Question.document_ids` or `evidence`) was among the answer's contexts;
-    missed: none was. right: the judge's score is at or above the middle of its scale; wrong: below it.
-    Counted are answers that this judge scored, whose question names relevant documents and whose contexts
-    name theirs; all other answers of the system are `n_left_out`. A wrong answer that was found is to be
-    blamed on the prompt or the model, one that was missed on the retriever.
-    """
-
-    system: str
-    judge: str
-    metric: str
-    model: str
-    found_right: int
-    found_wrong: int
-    missed_right: int
-    missed_wrong: int
-    n_left_out: int
-
-
-def found_relevant(
-    answer: Answer, question: Question | None, same: Mapping[str, str] = MappingProxyType({})
-) -> bool | None:
-    """Return whether a relevant document is among the contexts; None where one side does not say."""
-    if question is None or answer.contexts is None or question.answerable is False:
-        return None
-    named = {*(question.document_ids or ()), *(span.document_id for span in question.evidence or ())}
-    relevant = {same.get(name, name) for name in named}
-    context_ids = [context.document_id for context in answer.contexts]
-    if not relevant or None in context_ids:
-        return None
-    return any(same.get(name, name) in relevant for name in context_ids if name)
-
 
 Component = Literal["dataset", "retriever", "tools", "model + prompt", "judge", "cannot tell"]
 Cause = Literal[

@@ -14,8 +14,7 @@ from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.kernel.records import Status, Usage
 from ragstone.kernel.retrieval.summary import RetrievalSummary
-from ragstone.kernel.runs.breakdown import Distribution, GroupedMeans, SystemsBoard
-from ragstone.kernel.runs.causes import FoundAndRight
+from ragstone.kernel.runs.breakdown import Distribution, FoundAndRight, GroupedMeans, SystemsBoard
 from ragstone.kernel.tables.shown import Displayed
 
 

@@ -36,10 +36,10 @@ from ragstone.kernel.records import (
     name_repeat,
     split_repeat,
 )
+from ragstone.kernel.stages.answer_notes import COLD, is_cold
 from ragstone.kernel.stages.corpus import load_corpus
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.given import asked_questions
-from ragstone.kernel.stages.notes import COLD, is_cold
 from ragstone.kernel.stages.retrieve import rank_questions
 from ragstone.kernel.systems import applications
 from ragstone.kernel.systems.applications import load_application

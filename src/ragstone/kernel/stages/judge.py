@@ -11,18 +11,19 @@ from ragstone.kernel.engine.local import map_in_order
 from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
+from ragstone.kernel.engine.sharing import map_on_cores
 from ragstone.kernel.errors import ConfigError, ModelError
 from ragstone.kernel.judging import Judge, JudgeContext
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.finding import Retrieve, no_model
 from ragstone.kernel.judging.group import JudgedRow, group_judges, judge_group, rows_of_group
 from ragstone.kernel.judging.judge import restore_judge
-from ragstone.kernel.llm.call_trace import Exchange
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Question
 
 if TYPE_CHECKING:
     from ragstone.kernel.embedding.model import EmbedSoon
     from ragstone.kernel.engine.processes import RowProcesses
+    from ragstone.kernel.llm.call_trace import Exchange
 
     _Processes = RowProcesses[tuple[int, Any], list[Judgement]]
 
@@ -112,13 +113,14 @@ Rows = Callable[[], Iterable[Answer]]
 
 async def judge_row(
     group: Sequence[Judge], row: JudgedRow, context: JudgeContext, call_log: CallLog
-) -> tuple[list[Judgement], list[Exchange]]:
+) -> "tuple[list[Judgement], list[Exchange]]":
     """Return the judgements of a row by the judges of a group, and the conversations that they took.
 
     Raises what ends the run; an unforeseen error is a recorded failure.
     """
     with call_log.trace() as trace:
-        return await judge_group(group, row, context), trace.exchanges()
+        judgements = await judge_group(group, row, context)
+        return judgements, trace.exchanges() if trace else []
 
 
 def count_planned(judges: Sequence[Judge], n_answers: int) -> int | None:
@@ -184,7 +186,7 @@ def judge_rows(
     )
 
 
-_Judged = AsyncIterator[tuple[list[Judgement], list[Exchange]]]
+_Judged = AsyncIterator["tuple[list[Judgement], list[Exchange]]"]
 
 
 async def _judge_rows(
@@ -213,11 +215,11 @@ async def _judge_rows(
             asking = context or await judge_context(session, judges)
             here = functools.partial(judge_row, context=asking, call_log=session.call_log)
             computing = [judge for judge in judges if judge.computes] if context is None else []
-            processes = await stack.enter_async_context(_processes(computing, session))
+            processes = _opening(computing, session, stack)
             for group in groups:
                 rows = rows_of_group(group, answers())
                 judge = functools.partial(here, group)
-                if processes is not None and group[0] in computing:
+                if group[0] in computing:
                     number = computing.index(group[0])
                     results.append(_computed(processes, number, judge, rows, n_answers, session.stop))
                     continue
@@ -251,22 +253,27 @@ def _from_cluster(
     return cast("AsyncGenerator[tuple[list[Judgement], list[Exchange]], None]", made)
 
 
-@contextlib.asynccontextmanager
-async def _processes(computing: Sequence[Judge], session: Session) -> "AsyncIterator[_Processes | None]":
-    """Give the processes for judges that compute, if there are any; they are numbered from 0."""
-    if not computing:
-        yield None
-        return
-    from ragstone.kernel.engine.processes import open_processes
+def _opening(
+    computing: Sequence[Judge], session: Session, stack: contextlib.AsyncExitStack
+) -> "Callable[[], Awaitable[_Processes]]":
+    """Return what opens the processes for judges that compute, once; the judges are numbered from 0."""
+    opened: list[_Processes] = []
 
-    async with open_processes(JUDGING, session, judges=list(computing)) as processes:
-        yield processes
+    async def processes() -> "_Processes":
+        if not opened:
+            from ragstone.kernel.engine.processes import open_processes
+
+            opening = open_processes(JUDGING, session, judges=list(computing))
+            opened.append(await stack.enter_async_context(opening))
+        return opened[0]
+
+    return processes
 
 
 async def _computed(
-    processes: "_Processes",
+    processes: "Callable[[], Awaitable[_Processes]]",
     number: int,
-    judge: Callable[[JudgedRow], Awaitable[tuple[list[Judgement], list[Exchange]]]],
+    judge: "Callable[[JudgedRow], Awaitable[tuple[list[Judgement], list[Exchange]]]]",
     rows: Iterable[JudgedRow],
     n_rows: int | None,
     stop: Callable[[], None],
@@ -275,7 +282,7 @@ async def _computed(
         judgements, _nobody_asked = await judge(numbered[1])
         return judgements
 
-    made = processes.map(here, ((number, row) for row in rows), n_rows, stop)
+    made = map_on_cores(here, ((number, row) for row in rows), n_rows, stop, processes)
     async with contextlib.aclosing(cast("AsyncGenerator[list[Judgement], None]", made)):
         async for judgements in made:
             yield judgements, []

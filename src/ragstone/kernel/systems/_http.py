@@ -9,6 +9,7 @@ import msgspec
 from ragstone.kernel.config import HttpSystem
 from ragstone.kernel.errors import DataError, ModelError
 from ragstone.kernel.llm import CallFailed, Message, Prompt
+from ragstone.kernel.llm.failures import AppFailed, Unreachable
 from ragstone.kernel.llm.json_service import (
     Json,
     Pick,
@@ -22,7 +23,7 @@ from ragstone.kernel.llm.json_service import (
     pointed_at,
     service_identity,
 )
-from ragstone.kernel.llm.prompt import AppFailed, Completion, Unreachable
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import Endpoint
 from ragstone.kernel.records import Answer, Context, Question, Step, Usage, told_usage
 from ragstone.kernel.retrieval.deps import question_tags

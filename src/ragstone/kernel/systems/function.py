@@ -21,7 +21,8 @@ from ragstone.kernel.config.python_function import (
 )
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.llm import CallFailed, Message, Prompt
-from ragstone.kernel.llm.prompt import AppFailed, Completion
+from ragstone.kernel.llm.failures import AppFailed
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.transport import Endpoint
 from ragstone.kernel.records import Answer, Question, figure_of
 from ragstone.kernel.systems._reply import SystemReply, completion_of

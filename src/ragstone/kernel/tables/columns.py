@@ -57,6 +57,9 @@ class ColumnPlan(msgspec.Struct, frozen=True):
         return [name for name in raw if name and name not in used]
 
 
+_fields_held = functools.cache(lambda row_type: frozenset(fields_of(row_type)))
+
+
 @functools.cache
 def known_columns(row_type: type) -> dict[str, tuple[str, int]]:
     """Return every column name that is understood, folded, with its field and its place among the names."""
@@ -85,6 +88,8 @@ def plan_columns(
 
     near: a near name is taken for a field that no column has by a known name; of two near ones, none.
     """
+    if not chosen and raw.keys() <= _fields_held(row_type):  # a row of ours
+        return ColumnPlan({column: (column,) for column in raw})
     meant = {field: find_column(column, raw) for field, column in (chosen or {}).items()}
     chosen = {field: column for field, column in meant.items() if column is not None}
     by_field: dict[str, list[tuple[int, bool, int, str]]] = {}
@@ -191,9 +196,6 @@ NULL_ANSWER = "the sheet has no answer here (null)"
 
 
 _PRESENT = (str, int, bool, list, dict)  # of whose values none is absent, which is quicker to see
-
-
-_fields_held = functools.cache(lambda row_type: frozenset(fields_of(row_type)))
 
 
 def to_canonical(raw: Mapping[str, Any], row_type: type, plan: ColumnPlan | None = None) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from ragstone.kernel.engine.cluster._coordinator import SILENT_S, Coordinator, E
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Caps, Ledger
 from ragstone.kernel.llm.budget import BudgetCounts
+from ragstone.kernel.llm.failures import CallFailed
 from ragstone.kernel.llm.limits import GivenUp
-from ragstone.kernel.llm.prompt import CallFailed, Completion
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.response_store import LedgerTurn
 
 SAID = Completion(text="yes")

@@ -14,7 +14,7 @@ from ragstone.kernel.engine.cluster._coordinator import Call, Coordinator
 from ragstone.kernel.engine.cluster._leases import SharedBudget, SharedLedger
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Budget, Caps, Door, Ledger
-from ragstone.kernel.llm.prompt import CallFailed
+from ragstone.kernel.llm.failures import CallFailed
 from ragstone.kernel.llm.transport import Endpoint
 
 

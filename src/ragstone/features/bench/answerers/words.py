@@ -57,10 +57,10 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     SurfacePart,
     Table,
-    dot,
     estimated,
     table_of,
 )
+from ragstone.kernel.document.charts import dot
 from ragstone.kernel.document.numbers import count, counted, interval, number, seconds, usd, with_ends
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural

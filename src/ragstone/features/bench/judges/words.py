@@ -48,11 +48,11 @@ from ragstone.kernel.document.blocks import (
     Paragraph,
     ReportDocument,
     SurfacePart,
-    dot,
     estimated,
     means,
     table_of,
 )
+from ragstone.kernel.document.charts import dot
 from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, with_ends
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural

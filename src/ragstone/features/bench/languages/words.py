@@ -23,7 +23,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dots,
     Heading,
     Made,
     Notes,
@@ -34,10 +33,10 @@ from ragstone.kernel.document.blocks import (
     SurfacePart,
     Table,
     Tone,
-    dot,
     estimated,
     table_of,
 )
+from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, interval, number, usd
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls, read_numbers

@@ -27,7 +27,6 @@ from ragstone.features.retrieve import score_findings
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
-    Chart,
     Column,
     Heading,
     Listing,
@@ -37,11 +36,11 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     SurfacePart,
     Table,
-    dot,
     estimated,
     means,
     table_of,
 )
+from ragstone.kernel.document.charts import Chart, dot
 from ragstone.kernel.document.numbers import count, counted, interval, number, one_line, seconds, with_ends
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural

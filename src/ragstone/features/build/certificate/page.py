@@ -41,8 +41,6 @@ from ragstone.kernel.document.blocks import (
     Block,
     Cell,
     Column,
-    Dot,
-    Dots,
     Figure,
     Findings,
     Fold,
@@ -60,6 +58,7 @@ from ragstone.kernel.document.blocks import (
     Tone,
     table_of,
 )
+from ragstone.kernel.document.charts import Dot, Dots
 from ragstone.kernel.document.html import asset, put_page, render_page
 from ragstone.kernel.document.numbers import count, interval, number, percent
 from ragstone.kernel.records import Question

@@ -14,8 +14,9 @@ from typing import Literal, NamedTuple
 from ragstone.kernel.errors import ModelError, RagstoneError
 from ragstone.kernel.llm import AnyLedger
 from ragstone.kernel.llm.budget import Budget, BudgetCounts, Caps, sum_usd
+from ragstone.kernel.llm.failures import CallFailed
 from ragstone.kernel.llm.limits import Circuit, Pace, Slots
-from ragstone.kernel.llm.prompt import CallFailed, Completion
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.response_store import LedgerTurn
 from ragstone.kernel.records import Status
 

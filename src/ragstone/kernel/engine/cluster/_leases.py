@@ -11,8 +11,9 @@ from ragstone.kernel.engine.cluster._channel import Channel
 from ragstone.kernel.engine.cluster._coordinator import Coordinator, EndpointUse, Lease
 from ragstone.kernel.errors import ModelError
 from ragstone.kernel.llm import Caps
+from ragstone.kernel.llm.failures import CallFailed
 from ragstone.kernel.llm.limits import Circuit, Limits, Pace, Slots
-from ragstone.kernel.llm.prompt import CallFailed, Completion
+from ragstone.kernel.llm.prompt import Completion
 from ragstone.kernel.llm.response_store import LedgerTurn
 
 RENEW_S = 0.1  # how often a worker that makes calls asks for its share of them

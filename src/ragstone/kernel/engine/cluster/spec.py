@@ -80,7 +80,8 @@ async def build_work(spec: StageSpec, session: Session) -> Callable[[bytes], Awa
     async def one(row: bytes) -> RowOutcome:
         with session.call_log.trace() as trace:
             out = await done(decode(row))
-        return RowOutcome(_encode(out), [_encode(exchange) for exchange in trace.exchanges()])
+        heard = trace.exchanges() if trace else []
+        return RowOutcome(_encode(out), [_encode(exchange) for exchange in heard])
 
     return one
 

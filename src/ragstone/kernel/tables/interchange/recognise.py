@@ -26,7 +26,7 @@ from ragstone.kernel.tables.interchange.assessments import (
     no_verdicts,
 )
 from ragstone.kernel.tables.labels import CRITERIA
-from ragstone.kernel.tables.names import fold
+from ragstone.kernel.tables.names import MESSAGES, fields_of, fold
 
 LOG = logging.getLogger(__name__)
 
@@ -74,6 +74,10 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
+# A row of these columns alone is of no tool; a conversation may be.
+OURS = frozenset(fields_of(Answer)) - frozenset(MESSAGES)
+
+
 def is_result(raw: Mapping[str, Any]) -> bool:
     """Say whether an object is, by itself, what a tool has found, whatever lists there are in it."""
     return any(form.fits(raw) for form in FORMATS)
@@ -115,7 +119,8 @@ def answers_in(rows: Iterable[Numbered], where: str) -> Iterator[Numbered]:
         before.append((number, raw))
         if isinstance(raw, dict):
             check_filtered(raw, where)
-            read = next((form.answers for form in FORMATS if form.answers and form.fits(raw)), None)
+            tools = () if raw.keys() <= OURS else FORMATS
+            read = next((form.answers for form in tools if form.answers and form.fits(raw)), None)
             together = chain(before, every)
             yield from _reader(read)(together, where) if read else together
             return
