@@ -5,11 +5,12 @@ from tests.support.golden import sentence_in
 from tests.support.surfaces import shown
 from tests.support.tiny_run import MODEL, interval
 
-from ragstone.features.agree.corrected_words import corrected_document, corrected_of, halving
+from ragstone.features.agree.corrected_words import corrected_document, halving
 from ragstone.features.judge.words import corrected_line
 from ragstone.features.report._findings import findings
 from ragstone.features.report.words import run_document
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
+from ragstone.kernel.runs.summary import corrected_of
 
 
 def mean(**changed):

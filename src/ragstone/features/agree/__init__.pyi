@@ -1,7 +1,6 @@
 """What other features take of this one; each name is imported when it is first used."""
 
 from .corrected_words import corrected_blocks as corrected_blocks
-from .corrected_words import corrected_of as corrected_of
 from .corrected_words import halving as halving
 from .corrected_words import labelled_share as labelled_share
 from .flips import Flips as Flips

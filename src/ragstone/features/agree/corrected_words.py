@@ -17,8 +17,6 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, interval, number
-from ragstone.kernel.judging.summary import MetricSummary
-from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.wording import judge_name
 from ragstone.kernel.version import __version__
 
@@ -29,12 +27,6 @@ LEAD = (
     "inference). It is right on average, whatever errors the judge makes. The better the judge, the "
     "narrower the interval; with a useless judge, the interval is as wide as from the labels alone."
 )
-
-
-def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | None:
-    """Return the corrected mean that belongs to a mean, None where no label is for it."""
-    key = metric.judge, metric.metric, metric.model, metric.system
-    return next((m for m in summary.corrected if (m.judge, m.metric, m.model, m.system) == key), None)
 
 
 def halving(mean: CorrectedMean) -> str:

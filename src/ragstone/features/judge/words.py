@@ -6,7 +6,6 @@ from typing import get_args
 
 from msgspec import UNSET
 
-from ragstone.features.agree import corrected_of
 from ragstone.features.judge.cascade_words import savings_line
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.document.blocks import (
@@ -29,7 +28,7 @@ from ragstone.kernel.judging.repeated import PassRate
 from ragstone.kernel.judging.summary import MetricSummary, TruthCounts
 from ragstone.kernel.records import NO_MODEL, Said
 from ragstone.kernel.runs.noise import noise_blocks
-from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.summary import RunSummary, corrected_of
 from ragstone.kernel.runs.wording import (
     asked_line,
     calls_line,

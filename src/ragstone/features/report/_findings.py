@@ -5,7 +5,6 @@ from typing import cast
 
 import msgspec
 
-from ragstone.features.agree import corrected_of
 from ragstone.features.report._sentence_table import (
     BASELINE_REPLACES,
     BASELINES_NOT_COMPARED,
@@ -30,7 +29,7 @@ from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.blamed import BlameSummary
 from ragstone.kernel.runs.headlines import headlines
-from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.summary import RunSummary, corrected_of
 from ragstone.kernel.runs.wording import (
     denominator,
     failures,

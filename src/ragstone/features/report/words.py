@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.features.agree import corrected_blocks, corrected_of, folded_card
+from ragstone.features.agree import corrected_blocks, folded_card
 from ragstone.features.judge import asked_lines, brief_blocks, savings_line
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import blame_part, findings, rivals
@@ -43,7 +43,7 @@ from ragstone.kernel.runs.breakdown import FoundAndRight, GroupedMeans, SystemsB
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.noise import noise_blocks
 from ragstone.kernel.runs.run import Run
-from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.summary import RunSummary, corrected_of
 from ragstone.kernel.runs.wording import (
     agreement,
     asked_line,

@@ -1,4 +1,4 @@
-"""A run's judgements in parts: by group, score and system, and by whether the retriever found what was needed."""
+"""A run's judgements in parts: by group, by score, by system, and by whether what was needed was found."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -147,3 +147,9 @@ def read_numbers(path: Path, kind: type[NumbersT], what: str, command: str) -> N
             f"{path}: not a {what} that this version of Ragstone understands ({mistake}). "
             f"Run `{command}` again."
         ) from None
+
+
+def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | None:
+    """Return the corrected mean that belongs to a mean, None where no label is for it."""
+    key = metric.judge, metric.metric, metric.model, metric.system
+    return next((m for m in summary.corrected if (m.judge, m.metric, m.model, m.system) == key), None)
