@@ -9,7 +9,7 @@ from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.records import Context
 
-KEY = b"key"
+KEY = KEY
 NOON = 1_767_268_800.0  # 2026-01-01T12:00:00Z: 1767225600 is its midnight, and 12 * 3600 = 43200
 
 
@@ -91,6 +91,19 @@ def test_a_row_of_labels_is_what_a_person_said():
         {"question_id": "x1", "metric": "thumb", "score": 0, "rationale": "It is in May.", "system": "a"}
     )
     assert said == Feedback(name="x1", feedback=0.0, correction="It is in May.")
+
+
+def test_a_label_names_its_exchange_by_a_number_too():
+    assert read({"id": 3, "q": "Why?"}).name == "3"
+    label = {"question_id": 3, "score": 1, "metric": "thumb"}
+    assert Reader(MonitorSection(), KEY).read(label) == Feedback(name="3", feedback=1.0)
+
+
+def test_a_correction_is_a_thumb_down_on_every_scale():
+    row = {"question_id": "x1", "score": 0.0, "metric": "correction", "rationale": "In May."}
+    reader = Reader(MonitorSection(feedback_scale=(1, 5)), b"key")
+    assert reader.read(row) == Feedback(name="x1", feedback=0.0, correction="In May.")
+    assert reader.unread_feedback == 0
 
 
 def test_labels_of_annotators_and_judgements_are_no_feedback():

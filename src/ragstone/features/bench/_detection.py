@@ -3,7 +3,15 @@
 import numpy as np
 
 from ragstone.kernel.agreement.comparison import GradeComparison
-from ragstone.kernel.statistics import RESAMPLES, Clusters, Estimate, Floats, cluster_codes, cluster_totals
+from ragstone.kernel.statistics import (
+    RESAMPLES,
+    Clusters,
+    Estimate,
+    Floats,
+    cluster_codes,
+    cluster_totals,
+    is_yes_no,
+)
 from ragstone.kernel.statistics.bootstrap import bootstrap_estimates
 
 SUPPORT = "faithfulness"
@@ -44,7 +52,7 @@ def detection_estimates(
     two data sets do not compare (van Rijsbergen 1979). Raises ValueError for other values, and for lengths
     that differ.
     """
-    if so.size != called.size or not (np.isin(so, (0.0, 1.0)).all() and np.isin(called, (0.0, 1.0)).all()):
+    if so.size != called.size or not (is_yes_no(so) and is_yes_no(called)):
         raise ValueError("detection is of pairs of 0 and 1")
     totals = cluster_totals(
         np.stack([so * called, called, so], axis=1), cluster_codes(clusters, so.size)

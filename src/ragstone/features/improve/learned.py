@@ -9,7 +9,7 @@ import numpy as np
 
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import AgreementMeasure
-from ragstone.kernel.statistics import Estimate, Floats, mean_estimate
+from ragstone.kernel.statistics import Estimate, Floats, is_yes_no, mean_estimate
 from ragstone.kernel.statistics.paired import PairedTest, paired_tests
 from ragstone.kernel.statistics.power import needed_rows, spread_of
 
@@ -261,7 +261,7 @@ def needed_labels(
     of the labelled answers. None where there is no gain, or nothing is known of its spread.
     """
     alone = len(set(clusters)) == len(clusters)
-    yes_no = alone and bool(np.isin(np.concatenate([before, after]), (0, 1)).all())
+    yes_no = alone and is_yes_no(np.concatenate([before, after]))
     spread = spread_of(after - before, clusters, yes_no=yes_no)
     rows = needed_rows(spread, wanted) if spread is not None and wanted > 0 else None
     return None if rows is None or not test_share else math.ceil(rows / test_share)

@@ -25,6 +25,7 @@ from ragstone.kernel.tables.logs.exchange import (
     exchange_of,
     feedback_on,
     first_of,
+    is_feedback_row,
 )
 from ragstone.kernel.tables.logs.reading import Source, log_files, nothing_asked, rows_of
 from ragstone.kernel.tables.names import LOG_NAMES, question_key
@@ -149,15 +150,13 @@ class _Gathering:
         return name
 
     def _label(self, row: Mapping[str, Any]) -> bool:
-        """Take a row of labels: a score for an id and no question. Return whether it was one."""
-        name = row.get("question_id")
-        if not isinstance(name, str | int) or "score" not in row:
-            return False
-        if row.keys() & {"question", "answer", "judge"} or row.get("metric") not in FEEDBACK_METRICS:
+        """Take a row of labels. Return whether it was one of people's feedback."""
+        if not is_feedback_row(row):
             return False
         metric = row.get("metric")
         score = None if metric == "correction" else row["score"]
-        self.say(str(name), str(row.get("annotator") or ""), score, row.get("rationale"), metric)
+        name, person = str(row["question_id"]), str(row.get("annotator") or "")
+        self.say(name, person, score, row.get("rationale"), metric)
         return True
 
     def _evaluations(self, name: str, listed: Sequence[Mapping[str, Any]]) -> None:

@@ -15,11 +15,11 @@ from ragstone.kernel.records import Context, count_of
 from ragstone.kernel.tables.columns import value_at
 from ragstone.kernel.tables.interchange.values import amount_in, count_in, decoded, objects_in
 from ragstone.kernel.tables.logs.exchange import (
-    FEEDBACK_METRICS,
     Columns,
     exchange_of,
     feedback_on,
     first_of,
+    is_feedback_row,
     seconds_of,
 )
 from ragstone.kernel.tables.names import LOG_NAMES, question_key
@@ -163,15 +163,12 @@ class Reader:
         return self._identity(["who", str(value)]).hex() if isinstance(value, str | int) else None
 
     def _said(self, raw: Mapping[str, Any]) -> Feedback | None:
-        """Return the feedback that a row of labels holds: a score for an id, and no question."""
-        name = raw.get("question_id")
-        if not isinstance(name, str) or "score" not in raw or raw.keys() & {"question", "answer", "judge"}:
-            return None
-        if raw.get("metric") not in FEEDBACK_METRICS:
+        """Return the feedback that a row of labels holds, None for any other row."""
+        if not is_feedback_row(raw):
             return None
         rationale = raw.get("rationale")
         return Feedback(
-            name=name,
+            name=str(raw["question_id"]),
             feedback=self._score(raw["score"], raw.get("metric")),
             correction=rationale if isinstance(rationale, str) and rationale.strip() else None,
         )

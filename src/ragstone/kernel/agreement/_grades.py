@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.kernel.agreement.card import Disagreement, GradeAgreement, grade_name
-from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison
+from ragstone.kernel.agreement.comparison import GradeComparison
 from ragstone.kernel.agreement.pairing import GradePairs, Human
 from ragstone.kernel.records import Judgement
 from ragstone.kernel.statistics import (
@@ -14,6 +14,7 @@ from ragstone.kernel.statistics import (
     Estimate,
     Floats,
     cluster_codes,
+    is_yes_no,
     mean_estimate,
 )
 
@@ -82,7 +83,7 @@ def instructive_disagreements(comparison: GradeComparison, pairs: GradePairs) ->
     """
     apart = comparison.judge - comparison.human
     if not comparison.same_unit:
-        yes_no = np.isin(comparison.human, YES_NO).all()
+        yes_no = is_yes_no(comparison.human)
         apart = _ranks(comparison.raw) - (comparison.human if yes_no else _ranks(comparison.human))
         apart[np.abs(apart) <= 0.5] = 0
     elif comparison.threshold is not None:

@@ -15,7 +15,7 @@ from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.records import OWN_THRESHOLD, Judgement
-from ragstone.kernel.statistics import MAX_GRADES, Floats, exact_matches
+from ragstone.kernel.statistics import MAX_GRADES, Floats, exact_matches, is_yes_no
 from ragstone.kernel.tables.labels import in_percent
 
 YES_NO = (0.0, 1.0)
@@ -56,8 +56,8 @@ def compare(
     is for labels of 0 and 1 only, and a judge that says 0 or 1 itself does not need it. pairwise: the scores
     say which of two answers is better, and 0.5 is a tie: a grade like 0 and 1.
     """
-    labels_yes_no = bool(np.isin(human, YES_NO).all())
-    judge_yes_no = bool(np.isin(judge, YES_NO).all()) and scale in (None, YES_NO)
+    labels_yes_no = is_yes_no(human)
+    judge_yes_no = is_yes_no(judge) and scale in (None, YES_NO)
     if pairwise:
         return _on_scale(human, judge, scale, mapped)
     if labels_yes_no and judge_yes_no:

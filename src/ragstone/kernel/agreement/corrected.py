@@ -22,7 +22,7 @@ from ragstone.kernel.errors import plural, takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import Judgement, Label, split_repeat
-from ragstone.kernel.statistics import RESAMPLES, Floats, mean_estimate, prediction_powered_mean
+from ragstone.kernel.statistics import RESAMPLES, Floats, is_yes_no, mean_estimate, prediction_powered_mean
 from ragstone.kernel.tables import Rows
 
 FEW_LABELS = 20
@@ -97,7 +97,7 @@ def corrected_means(
 def bounds_of_people(judge: MeasuredJudge, comparison: GradeComparison, *, mapped: bool) -> Bounds:
     """Return the lowest and the highest grade that people can give, None if nobody knows."""
     human, scale = comparison.human, judge.scale
-    if not mapped and bool(np.isin(human, YES_NO).all()):
+    if not mapped and is_yes_no(human):
         return YES_NO
     if scale and scale[0] <= human.min() and human.max() <= scale[1]:
         return scale

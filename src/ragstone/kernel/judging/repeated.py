@@ -10,7 +10,7 @@ import numpy as np
 
 from ragstone.kernel.config import library_names, read_library
 from ragstone.kernel.records import JOINT_SUFFIX, K_OF_N, OWN_THRESHOLD, Judgement, split_repeat
-from ragstone.kernel.statistics import Estimate, Floats, mean_estimate
+from ragstone.kernel.statistics import Estimate, Floats, is_yes_no, mean_estimate
 from ragstone.kernel.statistics.passes import pass_estimates, share_estimate
 
 ROOM = "ragstone.kernel.judging"
@@ -131,7 +131,7 @@ def fold(
 
     scores, failed = questions.scores(outcomes), np.isposinf(outcomes)
     has, unit = np.isfinite(scores), first.scale is None or first.scale == (0, 1)
-    if unit and has.any() and np.isin(outcomes[np.isfinite(outcomes)], (0.0, 1.0)).all():
+    if unit and has.any() and is_yes_no(outcomes[np.isfinite(outcomes)]):
         n_answers = max(has.sum(), np.isfinite(outcomes).sum())
         estimate: Estimate | None = share_estimate(scores[has], float(n_answers), shared(has), seed=seed)
     else:
@@ -216,7 +216,7 @@ def _passes_from(first: Judgement, scores: Floats) -> float | None:
         return float(own)
     if first.scale is not None:
         return sum(first.scale) / 2
-    return 0.5 if scores.size and np.isin(scores, (0.0, 1.0)).all() else None
+    return 0.5 if scores.size and is_yes_no(scores) else None
 
 
 def _pass_rates(n: Floats, right: Floats, clusters: Sequence[str], seed: int) -> list[PassRate]:

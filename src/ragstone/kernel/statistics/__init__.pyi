@@ -14,6 +14,7 @@ from .intervals import (
     cluster_codes,
     cluster_totals,
     difference_interval,
+    is_yes_no,
     negated,
     wilson_interval,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "difference_interval",
     "exact_matches",
     "holm",
+    "is_yes_no",
     "kappa_estimate",
     "kendall_tau",
     "krippendorff_alpha",

@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import Statistic
 from ragstone.kernel.statistics.correlation import kinds_of_pairs, levels, one_hot, share_above, share_below
-from ragstone.kernel.statistics.intervals import Codes, Floats
+from ragstone.kernel.statistics.intervals import Codes, Floats, is_yes_no
 
 
 def roc_auc(labels: Sequence[float] | Floats, scores: Sequence[float] | Floats) -> float | None:
@@ -30,7 +30,7 @@ def auc_columns(labels: Floats, scores: Floats) -> tuple[Floats, Statistic]:
     """
     if len(labels) != len(scores):
         raise ValueError(f"{len(labels)} labels against {len(scores)} scores: pair them first")
-    if not np.isin(labels, (0.0, 1.0)).all():
+    if not is_yes_no(labels):
         raise ValueError("a label is neither 0 nor 1: an AUC needs labels of 0 and 1")
     _, codes = levels(scores)
     kinds = kinds_of_pairs(labels.astype(np.intp), codes)

@@ -48,6 +48,11 @@ def cell_totals(cells: Codes, n_cells: int, codes: Codes) -> Floats:
     return np.bincount(codes * n_cells + cells, minlength=n * n_cells).reshape(n, n_cells).astype(np.float64)
 
 
+def is_yes_no(values: Floats) -> bool:
+    """Return whether every value is 0 or 1; it is so where there are none."""
+    return bool(np.isin(values, (0.0, 1.0)).all())
+
+
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """A value, its interval [low, high] at `level`, and the number of observations `n` it rests on.
 

@@ -12,6 +12,7 @@ from ragstone.kernel.statistics.intervals import (
     Floats,
     cluster_codes,
     cluster_totals,
+    is_yes_no,
     n_clusters,
     student_quantile,
     wilson_interval,
@@ -161,7 +162,7 @@ def effective_size(values: Floats, codes: Codes, level: float = 0.95, *, most: f
 def _wilson(array: Floats, codes: Codes, level: float) -> Estimate | None:
     """Return the estimate of zeros and ones: alike, independent, or in few clusters; None of others."""
     clusters, n = n_clusters(codes), array.size
-    if not np.isin(array, (0.0, 1.0)).all():
+    if not is_yes_no(array):
         return None
     mean = float(array.mean())
     if array.min() == array.max() or clusters == n:

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ragstone.kernel.statistics.intervals import Estimate, Floats, cluster_codes, cluster_totals
+from ragstone.kernel.statistics.intervals import Estimate, Floats, cluster_codes, cluster_totals, is_yes_no
 from ragstone.kernel.statistics.mean import difference_estimates
 
 
@@ -163,7 +163,7 @@ def paired_p_values(
 ) -> tuple[Floats, Test]:
     """Return the p-value of each pair of columns, without any correction, and the test; see paired_tests."""
     alone = len(set(clusters)) == len(clusters)
-    if alone and np.isin(values, (0.0, 1.0)).all():
+    if alone and is_yes_no(values):
         more = [[int((values[:, a] > values[:, b]).sum()) for a, b in (p, p[::-1])] for p in pairs]
         return np.array([mcnemar_p(*counts) for counts in more]), "McNemar"
     totals = cluster_totals(values, cluster_codes(clusters, len(values)))

@@ -33,6 +33,7 @@ from ragstone.kernel.statistics.intervals import (
     cell_totals,
     cluster_codes,
     cluster_totals,
+    is_yes_no,
     wilson_interval,
 )
 from ragstone.kernel.statistics.kappa import (
@@ -74,7 +75,7 @@ def rater_estimates(
     two grades nominal, ordinal and interval; for values too many to count interval alone), signed error. For
     labels of yes and no: ROC AUC. Always: Pearson, Spearman, Kendall tau-b.
     """
-    yes_no = bool(np.isin(human, (0.0, 1.0)).all())
+    yes_no = is_yes_no(human)
     if not grades:
         return _of_values(
             human,

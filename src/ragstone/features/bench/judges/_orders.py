@@ -18,6 +18,7 @@ from ragstone.kernel.statistics import (
     Estimate,
     Floats,
     difference_estimates,
+    is_yes_no,
     mean_estimates,
     resampled_totals,
 )
@@ -338,7 +339,7 @@ def _orders(table: QuestionScores, seed: int, resamples: int) -> dict[str, Syste
 def _means(table: QuestionScores, seed: int, resamples: int) -> dict[tuple[str, str], Estimate]:
     """Return the mean of each (judge, system): a proportion of a judge that says yes or no alone."""
     estimates: dict[tuple[str, str], Estimate] = {}
-    yes_no = {by: bool(np.isin(values, (0.0, 1.0)).all()) for by, values in table.values.items()}
+    yes_no = {by: is_yes_no(values) for by, values in table.values.items()}
     for proportion in (True, False):
         columns = {
             (by, system): values[:, at]

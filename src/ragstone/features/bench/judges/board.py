@@ -30,7 +30,7 @@ from ragstone.kernel.config import AgreementMeasure, JudgesBench
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Status, count_statuses
-from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, mean_estimate
+from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, is_yes_no, mean_estimate
 from ragstone.kernel.statistics.paired import paired_tests, place_of
 from ragstone.kernel.tables.labels import in_percent
 
@@ -49,7 +49,7 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
 
 def choose_basis(cells: Iterable[JudgeCell], human: Floats, *, mapped: bool) -> Basis:
     """Return the basis on which these cells meet the labels."""
-    yes_no = bool(np.isin(human, (0.0, 1.0)).all())
+    yes_no = is_yes_no(human)
     fitting = {cell.scale for cell in cells if cell.scale[0] <= human.min() and human.max() <= cell.scale[1]}
     return Basis(mapped=mapped, mixed=len(fitting) > 1 and not yes_no and not mapped)
 
@@ -77,7 +77,7 @@ def compare_cell(cell: JudgeCell, scores: Floats, human: Floats, basis: Basis) -
         # Grades of several scales meet on a line: that two of them are equal there is chance.
         return msgspec.structs.replace(compared, categories=[])
     compared = compare(human, scores, cell.scale, mapped=False, threshold=cell.threshold)
-    yes_no = bool(np.isin(human, (0.0, 1.0)).all())
+    yes_no = is_yes_no(human)
     # Few labels, such as 0, 50 and 100, are of a wide scale if they reach its highest score.
     if not compared.same_unit and not yes_no and low <= human.min() and float(human.max()) == high:
         return msgspec.structs.replace(compared, same_unit=True, notes=[])

@@ -28,7 +28,7 @@ from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.judging.tuned import is_tuned_on
 from ragstone.kernel.records import Answer, Judgement, Usage
-from ragstone.kernel.statistics import MAX_GRADES, Codes, Floats
+from ragstone.kernel.statistics import MAX_GRADES, Codes, Floats, is_yes_no
 
 YES_NO = (0.0, 1.0)
 
@@ -269,7 +269,7 @@ def learning_rows(
 def unit_of(human: Floats, judge: Judge, scale: Scale) -> Unit:
     """Return how a judge's scores meet labels. Raises DataError where they do not, with what to say."""
     low, high = judge.scale
-    if bool(np.isin(human, YES_NO).all()) and scale.mapping is None:
+    if is_yes_no(human) and scale.mapping is None:
         usual = judge.threshold if isinstance(judge, StackJudge) else (low + high) / 2
         cut = usual if scale.threshold is None else scale.threshold
         if not fits(cut, judge.scale):

@@ -159,10 +159,20 @@ FEEDBACK_METRICS = (None, "thumb", "feedback", "correction", "rating")
 """Metrics of labels that are people's feedback; others are what annotators found."""
 
 
+def is_feedback_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row of labels is people's feedback: a score for an id, without a question or judge."""
+    return (
+        isinstance(row.get("question_id"), str | int)
+        and "score" in row
+        and not row.keys() & {"question", "answer", "judge"}
+        and row.get("metric") in FEEDBACK_METRICS
+    )
+
+
 def feedback_on(feedback: object, scale: tuple[float, float], *, metric: object = None) -> float | None:
     """Return a feedback from 0 to 1; None for what is not on the scale. metric: of a row of labels.
 
-    Words, true and false, and 0 and 1 of the metric `thumb` are thumbs, whatever the scale is.
+    Words, true and false, and 0 and 1 of the metrics `thumb` and `correction` are thumbs on every scale.
     """
     if isinstance(feedback, Mapping) and "score" not in feedback and "value" not in feedback:
         feedback = first_of(feedback, ("thumb", "thumbs", "rating", "type", "label"))
@@ -170,7 +180,7 @@ def feedback_on(feedback: object, scale: tuple[float, float], *, metric: object 
     if value is None:
         return None
     is_word = isinstance(feedback, bool) or (isinstance(feedback, str) and not feedback.strip()[:1].isdigit())
-    if value in (0.0, 1.0) and (is_word or metric == "thumb"):
+    if value in (0.0, 1.0) and (is_word or metric in ("thumb", "correction")):
         return value
     return (value - low) / (high - low) if low <= value <= high else None
 
