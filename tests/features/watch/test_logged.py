@@ -9,7 +9,7 @@ from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.privacy.masking import own_words
 from ragstone.kernel.records import Context
 
-KEY = KEY
+KEY = b"key"
 NOON = 1_767_268_800.0  # 2026-01-01T12:00:00Z: 1767225600 is its midnight, and 12 * 3600 = 43200
 
 
@@ -101,7 +101,7 @@ def test_a_label_names_its_exchange_by_a_number_too():
 
 def test_a_correction_is_a_thumb_down_on_every_scale():
     row = {"question_id": "x1", "score": 0.0, "metric": "correction", "rationale": "In May."}
-    reader = Reader(MonitorSection(feedback_scale=(1, 5)), b"key")
+    reader = Reader(MonitorSection(feedback_scale=(1, 5)), KEY)
     assert reader.read(row) == Feedback(name="x1", feedback=0.0, correction="In May.")
     assert reader.unread_feedback == 0
 
