@@ -28,7 +28,9 @@ from ragstone_assistant.tools.plain_text import bounded, failed, line
 
 MOST_ROWS = 20
 LOOKED_BACK = 3  # turns of the user: "And for wheat?" asks for the same figure as the turn before it
-FIGURED = 0.04  # of cosine similarity: what a word for one of these figures counts
+FIGURED = (
+    0.04  # of cosine similarity: what a word for one of these figures counts, and the lack of any figure
+)
 NAMED_FIGURES = ("roots", "salinity")
 SHOWN_VALUES = 12  # of a column, where the model is told what there is
 EXAMPLES = (
@@ -108,7 +110,9 @@ def crops_tool(path: Path, where: str = "crops") -> Tool:
 def _hint(question: str, lang: str) -> Hint:
     figures = figures_asked(question, lang)
     is_date = "planting" in figures and speaks_of(question, lang, "when")
-    return Hint(nearer=FIGURED if is_date or any(name in figures for name in NAMED_FIGURES) else 0.0)
+    if is_date or any(name in figures for name in NAMED_FIGURES):
+        return Hint(nearer=FIGURED)
+    return Hint(nearer=0.0 if figures else -FIGURED)
 
 
 def _argument_names(columns: Columns) -> dict[str, str]:

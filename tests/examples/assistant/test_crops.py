@@ -219,3 +219,4 @@ def test_a_time_of_planting_is_nearer_to_the_table_than_planting_is(
     assert table.hint is not None
     assert table.hint(question, lang).nearer > 0
     assert table.hint("How do I plant maize after beans?", "en").nearer == 0
+    assert table.hint("How much nitrogen does maize need?", "en").nearer < 0

@@ -87,7 +87,20 @@ def test_code_is_quoted_as_it_is_and_the_mark_is_before_it() -> None:
 def test_a_fence_that_is_not_closed_is_no_block_and_many_cost_linear_time() -> None:
     fences = ["```python"] * 100_000
     assert _without_code("\n".join(fences)) == (fences, "")
-    assert _without_code("~~~\nDo:\n```sh\nls\n``` \nDone.") == (["~~~", "Do:", "Done."], "ls")
+    assert _without_code("~~~\nDo:\n```sh\nls\n``` \nDone.") == (["Do:", "Done."], "ls")
+
+
+def test_a_fence_that_ends_a_block_begun_elsewhere_is_left_out() -> None:
+    assert _without_code("$ mix phx.server\n```") == (["$ mix phx.server"], "")
+    two = _without_code("$ git commit\n```\n\nInstall it:\n```console\n$ mix\n```")
+    assert two == (["$ git commit", "", "Install it:"], "$ mix")
+    assert _without_code("Do:\n```\nls\n```") == (["Do:"], "ls")
+
+
+@pytest.mark.parametrize("question", ["2+2", "120", "?!", "🌽🌽"])
+def test_a_question_without_a_letter_is_answered_by_no_passage(question: str) -> None:
+    told = replace(MAIZE[0], text="120 kg, 2 2 120 each 🌽🌽 hectare.")
+    assert quoted(question, passages=[told]).kind == "refusal"
 
 
 @pytest.mark.parametrize(("likeness", "kind"), [(0.9, "answer"), (0.0, "refusal")])
@@ -117,6 +130,26 @@ def test_across_languages_the_nearest_sentence_by_its_vector_is_quoted(likeness:
         line = phrase("other_language", "es", language="English")
         assert said.text == f"{line}\nMaize needs 120 kg of nitrogen for each hectare [1]."
         assert "English" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("## How to organise nitrogen and maize?", "refusal"),
+        ("Nitrogen (IA/MN/NE) | Maize report of May", "refusal"),
+        ("Growing maize with nitrogen: an overview", "refusal"),
+        ("Maize needs nitrogen (120 kg).", "answer"),
+        ("He said: “Maize needs much nitrogen.”", "answer"),
+    ],
+)
+def test_across_languages_only_a_statement_is_quoted(text: str, kind: str) -> None:
+    def embed(texts, _role):
+        near = [0.9 if "itrogen" in text else 1.0 if "¿" in text else 0.0 for text in texts]
+        return np.array([[one, (1 - one * one) ** 0.5] for one in near], np.float32)
+
+    assert (
+        quoted("¿Fertilizante?", passages=[replace(MAIZE[0], text=text)], lang="es", embed=embed).kind == kind
+    )
 
 
 def test_documents_in_the_language_of_the_question_are_quoted_before_others() -> None:

@@ -140,4 +140,4 @@ def test_a_dose_that_the_user_has_heard_of_is_not_confirmed() -> None:
     )
     conversation = asked("Will it rain, and is 50 ml of chlorpyrifos right?")
     said = asyncio.run(reply_to(agent, conversation, "en", date(2026, 11, 21), Heard(), known={}))
-    assert said.text == "Nakuru: rain 12.5 mm tomorrow, 24 °C."
+    assert said.text == f"Nakuru: rain 12.5 mm tomorrow, 24 °C.\n\n{FARM.sensitive.refusal('en')}"

@@ -96,6 +96,20 @@ def test_the_nearest_tool_is_called_with_what_the_question_names() -> None:
     )
 
 
+def test_who_names_a_pesticide_is_answered_from_documents_unless_a_tool_has_the_words() -> None:
+    question = "How many days does maize need until harvest after glyphosate?"
+    assert chosen(asked(question)).action == "search_documents"
+    assert chosen(asked("How many days does maize need until harvest after rain?")).action == "crop_table"
+    made = with_examples()
+    made["crop_table"] = msgspec.structs.replace(
+        made["crop_table"], hint=lambda question, _lang: Hint(nearer=0.1 if "days" in question else 0.0)
+    )
+    state = AgentState(
+        asked=asked(question), lang="en", today=date(2026, 11, 21), domain=FARM, known={"crop": "maize"}
+    )
+    assert asyncio.run(words_chooser(made, embed, anything)(state)).action == "crop_table"
+
+
 @pytest.mark.parametrize(
     ("question", "slot"),
     [

@@ -127,9 +127,7 @@ def without_contacts(text: str, lang: str, approved: Iterable[str | None] = ()) 
     text = _each(_IMAGE, ")", text, lambda link: "" if _is_link(link) else link[0])
     text = _HTML_TAG.sub(lambda tag: "" if _is_tag(tag) else tag[0], _SCRIPT.sub("", text))
     text = _REFERENCE.sub("", text)
-    text = _each(
-        _LINK, ")", text, lambda link: f"{link['text']} {link['url']}".strip() if _is_link(link) else link[0]
-    )
+    text = _each(_LINK, ")", text, lambda link: _text_of_link(link) if _is_link(link) else link[0])
     text = _URL.sub(lambda tag: _approved_or_pointer(tag[0], hosts, see), text)
     text = _without(find_emails, text, see)
     text = _BARE.sub(lambda tag: _names_with_dots(tag, hosts, see), text)
@@ -139,6 +137,20 @@ def without_contacts(text: str, lang: str, approved: Iterable[str | None] = ()) 
 def _is_link(match: re.Match[str]) -> bool:
     """Say whether an address stands between the round brackets, with a title or alone: no remark of words."""
     return bool(match["url"]) and _LINK_TITLE.fullmatch(match["title"]) is not None
+
+
+def _text_of_link(match: re.Match[str]) -> str:
+    """Return the text of a link, and its address if that names a host: `routing.html` leads a reader nowhere.
+
+    Where the text is the address, it is said once.
+    """
+    text, url = match["text"].strip(), match["url"]
+    leads_out = ":" in url or url.startswith("//") or _DOMAIN.search(url) or any(find_phones(url))
+    return text if text and (not leads_out or _bare(text) == _bare(url)) else f"{text} {url}".strip()
+
+
+def _bare(address: str) -> str:
+    return address.partition("://")[2] or address
 
 
 def _is_tag(match: re.Match[str]) -> bool:

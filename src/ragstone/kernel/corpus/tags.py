@@ -127,31 +127,50 @@ def _taken(words: str, names: Sequence[tuple[str, str]]) -> tuple[set[str], str]
 
 
 def _inflected(words: Sequence[str], names: Sequence[tuple[str, str]]) -> set[str]:
-    """Return the values that words name with another ending: one that is ENDING letters long at most, in
-    place of the last letter of the name if that is a vowel, else behind it."""
-    stems: dict[str, set[str]] = {}
+    """Return the values that words name with another ending: one that is ENDING letters long at most, behind
+    the name, or in place of its last letter if that is a vowel, see `_replaces`."""
+    whole: dict[str, set[str]] = {}
+    cut: dict[str, set[str]] = {}
     for name, value in names:
-        for stem in _stems_of(name):
-            stems.setdefault(stem, set()).add(value)
+        word, without_vowel = _stems_of(name)
+        if word:
+            whole.setdefault(word, set()).add(value)
+        if without_vowel:
+            cut.setdefault(without_vowel, set()).add(value)
     values: set[str] = set()
     for word in set(words):
-        of_word = [
-            stems[word[:end]] for end in range(len(word), len(word) - ENDING - 1, -1) if word[:end] in stems
-        ]
+        of_word: list[set[str]] = []
+        for end in range(len(word), len(word) - ENDING - 1, -1):
+            stem, ending = word[:end], word[end:]
+            named = whole.get(stem, set())
+            if stem in cut and _replaces(ending, stem):
+                named = named | cut[stem]
+            of_word += [named] if named else []
         if of_word and len(of_word[0]) == 1:
             values |= of_word[0]
     return values
 
 
+def _replaces(ending: str, stem: str) -> bool:
+    """Say whether an ending can be what another form has for the last vowel of a name.
+
+    In Latin letters it begins with a vowel, and the rest has SHORTEST letters: child is no form of chili,
+    nor Indian of Indiana.
+    """
+    is_latin = unicodedata.name(stem[-1], "").startswith("LATIN")
+    return not is_latin or (len(stem) >= SHORTEST and bool(ending) and ending[0] in _VOWELS)
+
+
 @lru_cache(maxsize=16_384)
-def _stems_of(name: str) -> tuple[str, ...]:
-    """Return what inflected forms of a name begin with; none for several words, or a short one."""
+def _stems_of(name: str) -> tuple[str, str]:
+    """Return what inflected forms of a name begin with: the name, and what is before its last letter if that
+    is a vowel; nothing for several words, or a short one."""
     words = [without_article(word) for word in tokenize(name)]
     if len(words) != 1 or len(words[0]) < SHORTEST:
-        return ()
+        return "", ""
     word = words[0]
     ends_in_vowel = word[-1] in _VOWELS or unicodedata.category(word[-1]).startswith("M")
-    return (word, word[:-1]) if ends_in_vowel else (word,)
+    return word, word[:-1] if ends_in_vowel else ""
 
 
 @lru_cache(maxsize=16_384)

@@ -27,6 +27,10 @@ FOREIGN = 3  # passages whose sentences are embedded where none is in the langua
 # texts to 1. On xquad, see docs/explanation/assistant-answers.md.
 ALIKE = 0.3
 FEWEST = 4  # words: a shorter sentence of another language is a title or a date
+STATED = frozenset(
+    ".!…。！．｡।॥۔።"
+)  # end a sentence that states something; no question, heading or line of a table
+_CLOSERS = " \n\t\"'”’»)]}*_`」』）"
 
 MOST_HEADING = 8  # words
 FENCES = ("```", "~~~")
@@ -48,7 +52,10 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
     quoted before others. Where none of these answers, and there are others, the nearest sentence by its
     vector; a line before quotes in other languages says which ones these are. Whether passages in the user's
     language answer is asked with words and vectors, if the embedder is the packaged one; else with words.
+    A question without a letter, such as "2+2", is answered by none.
     """
+    if not any(map(str.isalpha, question)):
+        return Quotes("", ())
     spoken = [_language(passage, lang) for passage in passages]
     own, others = (
         [passage for passage, code in zip(passages, spoken, strict=True) if (code == lang) is is_own]
@@ -136,15 +143,28 @@ def _holds_half(wanted: Sequence[str], passage: Passage) -> bool:
 def _without_code(sentence: str) -> tuple[list[str], str]:
     """Return the lines of a sentence outside its first block of code, and the block without its fences.
 
-    The block ends with the last fence of its kind. Not a pattern: one would need quadratic time.
+    The block ends with the last fence of its kind. A bare fence before one that names a language ends a block
+    of which the beginning is not there, and is left out; so is one that has no other. Not a pattern: one
+    would need quadratic time.
     """
-    lines = sentence.splitlines()
+    lines = _without_orphans(sentence.splitlines())
     ends = {mark: at for at, line in enumerate(lines) if (mark := line.rstrip()) in FENCES}
     begin = next((at for at, line in enumerate(lines) if ends.get(line[:3], -1) > at), None)
     if begin is None:
         return lines, ""
     end = ends[lines[begin][:3]]
     return lines[:begin] + lines[end + 1 :], "\n".join(lines[begin + 1 : end]).rstrip()
+
+
+def _without_orphans(lines: list[str]) -> list[str]:
+    """Return the lines without bare fences that begin nothing."""
+    fences = [at for at, line in enumerate(lines) if line[:3] in FENCES]
+    if not fences or lines[fences[0]].rstrip() not in FENCES:
+        return lines
+    first = fences[0]
+    if len(fences) > 1 and lines[fences[1]].rstrip() == lines[first].rstrip():
+        return lines
+    return lines[:first] + lines[first + 1 :]
 
 
 def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str], str]:
@@ -164,14 +184,17 @@ def _without_heading(text: str, headings: frozenset[str]) -> tuple[frozenset[str
 
 
 def _alike(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> list[tuple[str, Passage]]:
-    """Return the sentence of another language that is nearest to the question, if it is near enough."""
+    """Return the sentence of another language that is nearest to the question, if it is near enough.
+
+    It states something: a heading, a question or a line of a table that is near answers nothing.
+    """
     foreign = [
         (text[start:end], passage)
         for passage in passages[:FOREIGN]
         if _language(passage, lang) != lang
         for text in [passage.text]
         for start, end in sentence_spans(text)
-        if len(text[start:end].split()) >= FEWEST
+        if len(text[start:end].split()) >= FEWEST and text[start:end].rstrip(_CLOSERS)[-1:] in STATED
     ]
     if not foreign:
         return []

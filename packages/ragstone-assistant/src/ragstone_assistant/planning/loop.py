@@ -331,8 +331,11 @@ def _led(trace: Trace, lead: str) -> Emit:
 
 def _from_found(state: AgentState, text: str) -> Said:
     """Return the reply that rests on what tools have brought."""
-    if state.domain.sensitive.mentioned(text):
-        text += f"\n\n{state.domain.sensitive.caution(state.lang)}"
+    sensitive = state.domain.sensitive
+    if sensitive.mentioned(text):
+        text += f"\n\n{sensitive.caution(state.lang)}"
+    elif sensitive.mentioned(standing_question(state.asked, state.lang, state.domain)):
+        text += f"\n\n{sensitive.refusal(state.lang)}"
     passages = tuple(passage for observation in state.found for passage in observation.passages)
     return Said(text=text, kind="answer", lang=state.lang, passages=passages, links=_links(state))
 

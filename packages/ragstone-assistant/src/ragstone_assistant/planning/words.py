@@ -73,10 +73,18 @@ class _Nearest:
         self._first = asyncio.Lock()
 
     async def __call__(self, question: str, state: AgentState) -> str:
-        """Return the name of a tool. Who tells of trouble wants advice or a video, no figures."""
-        scores = await self.scores(question, state.lang)
-        if any(state.domain.speaks_of(question, state.lang, name) for name in state.domain.planner.advice):
+        """Return the name of a tool. Who tells of trouble wants advice or a video, no figures; who names a
+        sensitive term neither, unless the question has words of the tool."""
+        scores, lang = await self.scores(question, state.lang), state.lang
+        if any(state.domain.speaks_of(question, lang, name) for name in state.domain.planner.advice):
             scores = {name: score for name, score in scores.items() if self._tools[name].advises}
+        if state.domain.sensitive.mentioned(question):
+            tools = self._tools
+            scores = {
+                name: score
+                for name, score in scores.items()
+                if name == SEARCH or ((hint := tools[name].hint) and hint(question, lang).nearer > 0)
+            }
         if SEARCH in scores:
             scores[SEARCH] += MARGIN
         return max(scores, key=scores.__getitem__, default=SEARCH)
