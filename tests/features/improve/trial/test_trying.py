@@ -133,3 +133,43 @@ def test_a_run_without_scores_of_the_judge_says_so(run, settings, tmp_path, says
     found = rs.try_prompt(run, judge=judge, settings=settings, limit=1)
     assert [score.before for score in found.rows[0].scores] == [None]
     says(found.notes[0])
+
+
+def resaved(run, **changed):
+    """Change the saved judgements of the judge `tone`."""
+    file = run / "judgements.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    changed_rows = [row | changed if row["judge"] == "tone" else row for row in rows]
+    file.write_text("".join(json.dumps(row) + "\n" for row in changed_rows))
+
+
+def tried_with_tone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = ragstone("try", "runs/mine", "--judge", "judges/tone.toml", "--limit", "1", "--all")
+    assert done.code == 0, done.err
+    return done.out
+
+
+def test_no_difference_is_taken_between_two_scales(run, settings, tmp_path, monkeypatch, says):
+    resaved(run, scale=[0, 100], score=40.0)
+    found = rs.try_prompt(run, judge=tmp_path / "judges" / "tone.toml", settings=settings, limit=1)
+    assert [score.difference for score in found.rows[0].scores] == [None]
+    says(tried_with_tone(tmp_path, monkeypatch))
+
+
+def test_scores_by_another_model_are_said_to_be(run, settings, tmp_path, monkeypatch):
+    same = tried_with_tone(tmp_path, monkeypatch)
+    assert "a difference may come from that" not in same
+    resaved(run, model="openai/older")
+    told = " ".join(tried_with_tone(tmp_path, monkeypatch).split())
+    assert "by openai/older, the new ones of tone by openai/fake: a difference may come from that" in told
+
+
+def test_new_answers_judged_by_another_version_are_said_to_be(run, settings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "loud.toml", prompt_text("Always shout."))
+    resaved(run, prompt_version=7)
+    told = " ".join(ragstone("try", "runs/mine", "--prompt", "loud.toml", "--all").out.split())
+    assert "by version 7 of tone, the new ones by version 1: a difference may come from that" in told
+    # A judge that is tried may have another version.
+    assert "by version 7" not in tried_with_tone(tmp_path, monkeypatch)

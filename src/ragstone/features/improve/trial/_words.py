@@ -7,7 +7,7 @@ import msgspec
 from ragstone.kernel.document.blocks import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
 from ragstone.kernel.document.numbers import number, one_line, signed
 from ragstone.kernel.errors import plural
-from ragstone.kernel.records import Judgement
+from ragstone.kernel.records import NO_MODEL, Judgement
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.version import __version__
@@ -31,9 +31,17 @@ class TrialScore(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def difference(self) -> float | None:
-        """After minus before; None where one of them has no score."""
+        """After minus before; None where one of them has no score, or their scales differ."""
         before = self.before.score if self.before else None
-        return None if before is None or self.after.score is None else self.after.score - before
+        if before is None or self.after.score is None or not self.same_scale:
+            return None
+        return self.after.score - before
+
+    @property
+    def same_scale(self) -> bool:
+        """Whether both scores are on one scale, as far as they name it."""
+        scales = {tuple(row.scale) for row in (self.before, self.after) if row and row.scale}
+        return len(scales) < 2
 
 
 class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +86,7 @@ def trial_document(trial: PromptTrial) -> ReportDocument:
             _means(trial),
             Heading("Side by side", level=3),
             _rows(trial),
-            Notes([*trial.notes, FEW]),
+            Notes([*trial.notes, *_unlike_notes(trial), FEW]),
         ],
         last=asked_line(trial.calls),
     )
@@ -97,7 +105,8 @@ def _means(trial: PromptTrial) -> Table:
             if one.before and one.before.score is not None and one.after.score is not None
         ]
         old, new = [sum(side) / len(both) for side in zip(*both, strict=True)] if both else (None, None)
-        told = [_number(old), _number(new), "–" if old is None or new is None else signed(new - old)]
+        apart = old is None or new is None or not all(score.same_scale for score in scores)
+        told = [_number(old), _number(new), "–" if apart or old is None or new is None else signed(new - old)]
         rows.append([name, *told, f"{len(both)} of {len(scores)}"])
     return Table(columns, rows, "Means of the tried rows")
 
@@ -114,7 +123,7 @@ def _rows(trial: PromptTrial) -> Table:
 
 def _cells(row: TrialRow, trial: PromptTrial) -> list[Cell]:
     short = one_line(row.question, SHORT)
-    saved = " · ".join(_told(score.name, score.before) for score in row.scores)
+    saved = " · ".join(_told(_saved_name(score), score.before) for score in row.scores)
     now = " · ".join(_told(score.name, score.after) for score in row.scores)
     if trial.kind == "answer":
         after = row.after or f"No answer. {row.error or ''}".strip()
@@ -130,6 +139,45 @@ def _cells(row: TrialRow, trial: PromptTrial) -> list[Cell]:
             Cell(now, beside=_reason([score.after for score in row.scores])),
         ]
     return [*cells, _difference(row)]
+
+
+def _saved_name(score: TrialScore) -> str:
+    """Return the name of the judge that gave the saved score, where the new one is another's."""
+    of_judge = score.before is not None and score.name == score.after.judge
+    return score.before.judge if score.before and of_judge else score.name
+
+
+def _unlike_notes(trial: PromptTrial) -> list[str]:
+    """Return what differs between the saved and the new scores besides what was tried: scale, model, version.
+
+    A judge that is tried may have another version: that is what is tried.
+    """
+    notes = []
+    for score in (score for row in trial.rows for score in row.scores):
+        before, after = score.before, score.after
+        if before is None or before.score is None or after.score is None:
+            continue
+        if not score.same_scale and before.scale and after.scale:
+            old, new = (f"{low:g} to {high:g}" for low, high in (before.scale, after.scale))
+            notes.append(
+                f"The saved scores of {_saved_name(score)} are on {old}, the new ones of {score.name} on "
+                f"{new}: no difference is taken."
+            )
+        if before.model != after.model:
+            notes.append(
+                f"The saved scores of {_saved_name(score)} are {_by(before)}, the new ones of {score.name} "
+                f"{_by(after)}: a difference may come from that."
+            )
+        if trial.kind == "answer" and before.prompt_version != after.prompt_version:
+            notes.append(
+                f"The saved scores are by version {before.prompt_version} of {before.judge}, the new ones by "
+                f"version {after.prompt_version}: a difference may come from that."
+            )
+    return list(dict.fromkeys(notes))
+
+
+def _by(judged: Judgement) -> str:
+    return "without a model" if judged.model == NO_MODEL else f"by {judged.model}"
 
 
 def _told(name: str, judged: Judgement | None) -> str:
