@@ -136,6 +136,22 @@ def test_words_are_told_with_the_command_that_gives_them_scores(own, monkeypatch
     assert [card["n"] for card in json.loads(ran.out)] == [3]
 
 
+def test_no_scores_are_proposed_that_merge_words_or_stand_beside_others(own):
+    for verdicts, given in (
+        ("good bad ok", ()),
+        ("good bad fair", ()),
+        ("good bad great", ("--map", "great=4")),
+    ):
+        lines = [
+            f"{question}?,{word}"
+            for question, word in zip(("Who", "When", "Where"), verdicts.split(), strict=True)
+        ]
+        (own / "l.csv").write_text("\n".join(["question,verdict", *lines]) + "\n")
+        ran = ragstone("agree", "judgements.jsonl", "l.csv", *given)
+        assert (ran.code, "Run:" in ran.err) == (2, False)
+        assert "good=?,bad=?" in ran.err
+
+
 def test_a_sheet_of_one_criterion_speaks_of_the_metric_that_its_column_is_named_after(own, caplog, says):
     (own / "l.csv").write_text("Question,Faithfulness\nWho?,0\nWhen?,1\nWhere?,0\n")
     ran = ragstone("agree", "judgements.jsonl", "l.csv", "--json")

@@ -76,6 +76,9 @@ def test_terminal_says_the_verdict_first_and_stays_within_100_columns():
     ):
         assert words in text, words
     assert "Pearson" not in text  # of two grades it is what Spearman is
+    assert "quadratic kappa" not in text  # nor has it another name for people than for the judge
+    assert "most to expect" not in text  # the judge is beside their median, and may exceed each of them
+    assert "quadratic kappa" in shown(cards(top=3)[0])
 
 
 def test_terminal_shows_calibration_where_scores_are_percentages():

@@ -82,3 +82,20 @@ def test_mapped_or_many_labels_on_a_continuous_scale_share_its_unit(says):
     ):
         assert (found.categories, found.same_unit) == ([], True)
         says(found.notes[0])
+
+
+def test_a_judge_is_yes_or_no_only_if_it_is_on_answers_without_a_label_too():
+    human, judge = np.array([0.0, 1, 0]), np.array([0.0, 1, 0])
+    for given, graded in (([0, 1, 0, 1], True), ([0, 1, 0, 0.4], False)):
+        found = compare(human, judge, (0, 1), mapped=False, threshold=None, given=np.array(given, float))
+        assert (bool(found.categories), found.same_unit) == (graded, graded)
+    cut = compare(human, judge, (0, 1), mapped=False, threshold=0.3, given=np.array([0.4]))
+    assert (cut.threshold, cut.categories) == (0.3, [0, 1])
+
+
+def test_scores_of_answers_without_a_label_say_whether_there_are_grades():
+    human, judge, many = np.array([0, 0.5, 1]), np.array([0, 0.5, 0.5]), np.linspace(0, 1, 60)
+    known = compare(human, judge, (0, 1), mapped=False, threshold=None)
+    assert known.categories == [0, 0.5, 1]
+    found = compare(human, judge, (0, 1), mapped=False, threshold=None, given=many)
+    assert (found.categories, found.same_unit) == ([], False)

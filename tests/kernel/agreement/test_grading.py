@@ -274,3 +274,17 @@ def test_one_threshold_for_all_leaves_judges_of_other_scales_their_order(says):
     (card,) = report_cards(judgements, labels, threshold=50)
     says(card.notes[0])
     assert "Spearman" in card.agreement
+
+
+def test_a_judge_with_shares_is_not_graded_for_three_labels_that_happen_to_be_zero_and_one():
+    labels = [label(f"q{n}", score) for n, score in enumerate((0, 0, 1))]
+    shares = [judgement(f"q{n}", score) for n, score in enumerate((0, 0, 1, 0.4, 0.7))]
+    [card] = report_cards(shares, labels)
+    assert ("kappa" in card.agreement, card.categories) == (False, [])
+    [mean] = corrected_means(shares, labels)
+    assert not mean.same_unit
+    verdicts = [judgement(f"q{n}", score) for n, score in enumerate((0, 0, 1, 1, 0))]
+    [card] = report_cards(verdicts, labels)
+    assert ("kappa" in card.agreement, card.categories) == (True, [0, 1])
+    [mean] = corrected_means(verdicts, labels)
+    assert mean.same_unit

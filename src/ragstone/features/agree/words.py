@@ -222,7 +222,7 @@ def _measures(card: ReportCard) -> list[Block]:
     )
     judge, people = list(measures(card).items()), people_measures(card)
     n = plural(card.humans.n_answers if card.humans else 0, "answer")
-    caption = f"People with each other, on {n}: the most to expect of a judge"
+    caption = f"People with each other, on {n}: all pairs of annotators"
     label = f"Agreement of {judge_name(card)}"
     return [
         *([table_of(label, judge, [*columns, says], kind="")] if judge else []),
@@ -554,7 +554,9 @@ def people_measures(card: ReportCard) -> list[tuple[str, Estimate]]:
     people = card.humans
     if people is None:
         return []
-    kappa = [("quadratic kappa", people.kappa)] if people.kappa else []
+    # Of two grades the weights are all the same, and the judge's is called kappa, too.
+    name = "kappa" if len(card.categories) == 2 else "quadratic kappa"
+    kappa = [(name, people.kappa)] if people.kappa else []
     return [*kappa, ("exact agreement", people.exact_agreement), *people.alpha.items()]
 
 

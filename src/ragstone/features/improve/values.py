@@ -16,7 +16,7 @@ from ragstone.kernel.agreement.comparison import (
 from ragstone.kernel.agreement.grading import measured_card
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned
 from ragstone.kernel.config import AgreementMeasure
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.records import Answer, Judgement, Label, Status
 from ragstone.kernel.statistics import Estimate, mean_estimate
 from ragstone.kernel.statistics.paired import PairedTest, paired_tests
@@ -138,8 +138,8 @@ def look_notes(number: int, looks: Sequence[LookRecord], n_answers: int) -> list
     judges = len({(record.judge, record.digest) for record in looks[:number]})
     others = "" if judges == 1 else f", at {judges} different judges or versions"
     text = (
-        f"Look {number} at this test part ({look.labels}, {n_answers:,} labelled answers){others}; by "
-        f"{look.who}, {look.at[:10]}."
+        f"Look {number} at this test part ({look.labels}, {plural(n_answers, 'labelled answer')}){others}; "
+        f"by {look.who}, {look.at[:10]}."
     )
     return [text, *([CAUTION.format(n=number)] if number >= SEVERAL else [])]
 

@@ -1,4 +1,4 @@
-"""How well people agree with each other: what a judge can reach at best, and on what annotators differ."""
+"""How well people agree with each other: in pairs, which a judge beside their median may exceed."""
 
 from collections.abc import Iterable
 from itertools import combinations

@@ -11,6 +11,7 @@ import msgspec
 from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
 from ragstone.kernel.agreement.card import AnswerGroup, ProtocolState, ReportCard, chance_corrected
 from ragstone.kernel.agreement.comparison import PREFERENCE
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate
@@ -135,7 +136,7 @@ def _fills(facts: Facts) -> Mapping[str, str]:
     beyond = chance_corrected(card.agreement)
     needed = "" if half is None or lead is None else f"{math.ceil(lead.n * (half / WIDE) ** 2):,}"
     return {
-        "agreement": f"{beyond[0]} {_number(beyond[1])} on {beyond[1].n:,} answers" if beyond else "",
+        "agreement": f"{beyond[0]} {_number(beyond[1])} on {plural(beyond[1].n, 'answer')}" if beyond else "",
         "name": beyond[0] if beyond else "",
         "half": "" if half is None else f"{half:.2f}",
         "n": f"{lead.n:,}" if lead else f"{card.n:,}",

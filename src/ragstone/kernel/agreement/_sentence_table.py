@@ -6,6 +6,7 @@ from itertools import combinations
 import msgspec
 
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement, SystemRanking, chance_corrected
+from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Status
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate
@@ -79,7 +80,7 @@ def _agrees(facts: Facts) -> dict[str, str]:
     lead = chance_corrected(facts.agreement)
     first = "Kappa is undefined" if lead is None else f"{lead[0]} with people {_value(lead[1])}"
     return {
-        "lead": f"{first} on {exact.n:,} answers",
+        "lead": f"{first} on {plural(exact.n, 'answer')}",
         "exact": _share(exact),
         "rivals": "".join(f", {_rival(baseline)}" for baseline in facts.baselines),
         "beaten": " and than ".join(facts.rivals(True)),
@@ -143,13 +144,13 @@ JUDGE_CANNOT_TELL = Sentence[Facts](
 
 def _alike(facts: Facts) -> dict[str, str]:
     exact = facts.agreement["exact agreement"]
-    return {"grade": str(facts.only), "exact": _share(exact), "n": f"{exact.n:,}"}
+    return {"grade": str(facts.only), "exact": _share(exact), "n": plural(exact.n, "answer")}
 
 
 LABELS_ALL_ALIKE = Sentence[Facts](
     code="labels-all-alike",
     text="Cannot tell: every label is '{grade}', so agreement beyond chance cannot be measured. The judge "
-    "gives '{grade}' to {exact} of {n} answers; a judge that always says '{grade}' reaches 100 %.",
+    "gives '{grade}' to {exact} of {n}; a judge that always says '{grade}' reaches 100 %.",
     when="people gave every labelled answer the same grade",
     holds=lambda facts: "exact agreement" in facts.agreement and facts.only is not None,
     needs={"grade": "the grade", "exact": EXACT, "n": "labelled answers"},
@@ -162,7 +163,7 @@ def _by_rank(facts: Facts) -> dict[str, str]:
     spearman = facts.agreement["Spearman"]
     low, high = (_signed(end) for end in (spearman.low or 0.0, spearman.high or 0.0))
     rank = f"{_signed(spearman.value)}, {spearman.level * 100:g} % interval {low} to {high}"
-    return {"rank": rank, "n": f"{spearman.n:,}"}
+    return {"rank": rank, "n": plural(spearman.n, "answer")}
 
 
 RANKS = ("ranks-unknown", "ranks-alike", "ranks-reversed", "ranks-cannot-tell", "ranks-no-interval")
@@ -187,7 +188,7 @@ RANKS_NO_INTERVAL = Sentence[Facts](
 )
 RANKS_ALIKE = Sentence[Facts](
     code="ranks-alike",
-    text=f"{CANNOT}its scores rise with people's (Spearman {{rank}}, on {{n}} answers).",
+    text=f"{CANNOT}its scores rise with people's (Spearman {{rank}}, on {{n}}).",
     when="grades cannot be compared, and the interval of Spearman's correlation is above 0",
     holds=lambda facts: facts.rank("above"),
     needs=RANK_NEEDS,
@@ -196,7 +197,7 @@ RANKS_ALIKE = Sentence[Facts](
 )
 RANKS_REVERSED = Sentence[Facts](
     code="ranks-reversed",
-    text=f"{CANNOT}its scores fall where people's rise (Spearman {{rank}}, on {{n}} answers).",
+    text=f"{CANNOT}its scores fall where people's rise (Spearman {{rank}}, on {{n}}).",
     when="grades cannot be compared, and the interval of Spearman's correlation is below 0",
     holds=lambda facts: facts.rank("below"),
     needs=RANK_NEEDS,
@@ -205,7 +206,7 @@ RANKS_REVERSED = Sentence[Facts](
 )
 RANKS_CANNOT_TELL = Sentence[Facts](
     code="ranks-cannot-tell",
-    text=f"{CANNOT}nor whether its scores rise with people's at all (Spearman {{rank}}, on {{n}} answers).",
+    text=f"{CANNOT}nor whether its scores rise with people's at all (Spearman {{rank}}, on {{n}}).",
     when="grades cannot be compared, and the interval of Spearman's correlation includes 0",
     holds=lambda facts: facts.rank("around"),
     needs=RANK_NEEDS,
@@ -411,18 +412,18 @@ def _among(facts: Facts) -> dict[str, str]:
     lead = chance_corrected(facts.agreement)
     # Of two grades all weights are one, and the judge's own measure is called by its short name.
     kappa = "kappa" if lead and lead[0] == "kappa" else "quadratic kappa"
-    alpha = [f"{name} {_value(own)} on {own.n:,} answers" for name, own in humans.alpha.items()]
+    alpha = [f"{name} {_value(own)} on {plural(own.n, 'answer')}" for name, own in humans.alpha.items()]
     return {
         "beyond": f"{kappa} {_value(humans.kappa)}" if humans.kappa else next(iter(alpha), ""),
         "exact": _share(humans.exact_agreement),
-        "n": f"{humans.n_answers:,}",
+        "n": plural(humans.n_answers, "answer"),
     }
 
 
 AMONG = {"exact": "the share of pairs of annotators with the same grade, in percent", "n": "answers"}
 PEOPLE_AGREE = Sentence[Facts](
     code="people-agree",
-    text="Agreement among people: {beyond}; exact agreement {exact} on {n} answers.",
+    text="Agreement among people: {beyond}; exact agreement {exact} on {n}.",
     when="at least one answer has two annotators, and kappa or alpha among people is defined",
     holds=lambda facts: facts.humans is not None and bool(facts.humans.kappa or facts.humans.alpha),
     needs={"beyond": "kappa of all pairs of annotators, or Krippendorff's alpha, with its interval", **AMONG},
@@ -430,7 +431,7 @@ PEOPLE_AGREE = Sentence[Facts](
 )
 PEOPLE_AGREE_KAPPA_UNDEFINED = Sentence[Facts](
     code="people-agree-kappa-undefined",
-    text="Agreement among people: kappa is undefined; exact agreement {exact} on {n} answers.",
+    text="Agreement among people: kappa is undefined; exact agreement {exact} on {n}.",
     when="at least one answer has two annotators, and neither kappa nor alpha among people is defined",
     holds=lambda facts: facts.humans is not None and not (facts.humans.kappa or facts.humans.alpha),
     needs=AMONG,
@@ -476,7 +477,7 @@ class CardNumbers(msgspec.Struct, frozen=True, kw_only=True):
     graded: bool = False
     n: int = 0
     n_clusters: int = 0
-    unit: str = "questions"
+    unit: str = "question"
     small: Sequence[str] = ()
     n_tuned: int = 0
     n_unequal: int = 0
@@ -498,11 +499,11 @@ CORRELATION_UNDEFINED = Sentence[CardNumbers](
 )
 FEW_QUESTIONS = Sentence[CardNumbers](
     code="few-questions",
-    text="Only {n} different {unit}: intervals from so few are too narrow.",
+    text="Only {n}: intervals from so few are too narrow.",
     when=f"the answers are of fewer than {FEW_CLUSTERS} questions or conversations",
     holds=lambda facts: facts.n_clusters < FEW_CLUSTERS,
-    needs={"n": "different questions", "unit": "questions or conversations"},
-    fills=lambda facts: {"n": f"{facts.n_clusters}", "unit": facts.unit},
+    needs={"n": "different questions or conversations"},
+    fills=lambda facts: {"n": plural(facts.n_clusters, f"different {facts.unit}")},
     never_beside=("few-questions-in-groups",),
 )
 FEW_QUESTIONS_IN_GROUPS = Sentence[CardNumbers](

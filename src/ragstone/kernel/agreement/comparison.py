@@ -48,18 +48,21 @@ def compare(
     mapped: bool,
     threshold: float | None,
     pairwise: bool = False,
+    given: Floats | None = None,
 ) -> GradeComparison:
     """Return on what footing the two are compared; there is at least one pair.
 
     scale: the lowest and the highest score of the judge, if known. mapped: the caller has said which judge
     scores the labels stand for. threshold: a judge's score of at least this counts as 1, below as 0; it
     is for labels of 0 and 1 only, and a judge that says 0 or 1 itself does not need it. pairwise: the scores
-    say which of two answers is better, and 0.5 is a tie: a grade like 0 and 1.
+    say which of two answers is better, and 0.5 is a tie: a grade like 0 and 1. given: every score that the
+    judge gave, also to answers without a label, (m,): few labelled answers may all have 0 or 1 by chance.
     """
+    every = judge if given is None else np.union1d(judge, given)
     labels_yes_no = is_yes_no(human)
-    judge_yes_no = is_yes_no(judge) and scale in (None, YES_NO)
+    judge_yes_no = is_yes_no(every) and scale in (None, YES_NO)
     if pairwise:
-        return _on_scale(human, judge, scale, mapped)
+        return _on_scale(human, judge, every, scale, mapped)
     if labels_yes_no and judge_yes_no:
         return GradeComparison(
             human=human, judge=judge, raw=judge, categories=[*YES_NO], same_unit=True, notes=[]
@@ -68,7 +71,7 @@ def compare(
         return _cut(human, judge, scale, threshold)
     if labels_yes_no and not mapped:
         return _in_rank(human, judge, f"The labels are 0 or 1 and {_span(judge, scale)}: give a threshold.")
-    return _on_scale(human, judge, scale, mapped)
+    return _on_scale(human, judge, every, scale, mapped)
 
 
 def _cut(human: Floats, judge: Floats, scale: Scale, threshold: float) -> GradeComparison:
@@ -85,11 +88,11 @@ def _cut(human: Floats, judge: Floats, scale: Scale, threshold: float) -> GradeC
     )
 
 
-def _on_scale(human: Floats, judge: Floats, scale: Scale, mapped: bool) -> GradeComparison:
+def _on_scale(human: Floats, judge: Floats, every: Floats, scale: Scale, mapped: bool) -> GradeComparison:
     if scale and (human.min() < scale[0] or human.max() > scale[1]):
         note = f"The labels are {_values(human)} and {_span(judge, scale)}: give a mapping of label to score."
         return _in_rank(human, judge, note, off_scale=True)
-    seen = np.union1d(human, judge)
+    seen = np.union1d(human, every)
     if len(seen) <= MAX_GRADES and (scale is None or scale[1] - scale[0] < MAX_GRADES):
         categories = [float(grade) for grade in seen]
         if (seen == np.round(seen)).all():  # every grade of a scale of whole numbers, also those nobody gave
@@ -189,6 +192,7 @@ def measure(
         mapped=mapped,
         threshold=threshold,
         pairwise=judge.metric == PREFERENCE,
+        given=np.array([row.score for row in rows if row.score is not None], dtype=np.float64),
     )
     return MeasuredJudge(judge, scale, pairs, comparison)
 

@@ -338,7 +338,7 @@ def _notes(
         graded=bool(comparison.categories),
         n=len(pairs.humans),
         n_clusters=len(set(pairs.clusters)),
-        unit=f"{pairs.unit}s",
+        unit=pairs.unit,
         small=[
             group.name
             for groups in tables

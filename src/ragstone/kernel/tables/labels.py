@@ -110,16 +110,23 @@ def is_statement(raw: Mapping[str, Any]) -> bool:
     return raw.get("kind") == STATEMENTS and "reference" in raw
 
 
-def words_error(where: str, words: Mapping[str, int]) -> ColumnsError:
-    """Return what is wrong with labels that are words, with scores to start from where they can be told."""
-    scores = {word: MEANT.get(word.casefold().split()[0], "?") for word in words}
-    option = ["--map", ",".join(f"{word}={score}" for word, score in scores.items())]
+def words_error(where: str, words: Mapping[str, int], known: Mapping[str, float] = {}) -> ColumnsError:
+    """Return what is wrong with labels that are words, with scores to start from where they can be told.
+
+    known: the words that have a score. Beside them, and where two words would have one score, nothing is
+    proposed: such a guess would merge grades, or be on another scale. So would 0.5, which is half of 0 to 1
+    alone, while 0 and 1 are wrong and right on any scale.
+    """
+    meant = [MEANT.get(word.casefold().split()[0], "?") for word in words]
+    if known or len(set(meant)) < len(meant) or "0.5" in meant:
+        meant = ["?"] * len(meant)
+    option = ["--map", ",".join(f"{word}={score}" for word, score in zip(words, meant, strict=True))]
     counts = ", ".join(f"{word} ({n:,})" for word, n in words.items())
     return ColumnsError(
         f"{where}: labels are words: {counts}. Give the score of each on the judge's scale: "
         f"{shlex.join(option)} where the command takes it, `mapping` in [bench.judges], else numbers in the "
         "file.",
-        option if "?" not in scores.values() else [],
+        option if "?" not in meant else [],
     )
 
 

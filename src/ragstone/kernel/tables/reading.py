@@ -298,7 +298,7 @@ class _RowReader(Generic[RowT]):
     def check_words(self, n_problems: int) -> None:
         """Raise ColumnsError if all that was wrong is that labels are words."""
         if self.words and self.words.total() == n_problems:
-            raise words_error(str(self._where), self.words)
+            raise words_error(str(self._where), self.words, self._choice.words)
 
     def _converted(self, raw: Any) -> RowT:
         if isinstance(raw, msgspec.DecodeError):

@@ -114,7 +114,7 @@ def judgement_rows(
         if word is not None:
             unknown[word] = unknown.get(word, 0) + 1
     if unknown and all(outcome["status"] != "scored" for outcome in outcomes):
-        raise words_error(where, unknown)
+        raise words_error(where, unknown, words)
     if unknown:
         LOG.warning(
             "%s: no score is known for the label%s %s: these verdicts have status unparsable. `ragstone "
