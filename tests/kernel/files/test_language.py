@@ -1,6 +1,6 @@
 import pytest
 
-from ragstone.kernel.files.language import detect_language, detect_languages, language_odds
+from ragstone.kernel.files.language import base_language, detect_language, detect_languages, language_odds
 from ragstone.kernel.records import Question
 from ragstone.kernel.tables import read_rows
 
@@ -37,3 +37,11 @@ def test_odds_are_of_all_languages_and_the_likeliest_is_the_one_that_is_recognis
     assert max(odds, key=odds.get) == "de"
     assert sum(odds.values()) == pytest.approx(1, abs=1e-3)
     assert language_odds("12 345") == {}
+
+
+@pytest.mark.parametrize(
+    ("lang", "base"),
+    [("en", "en"), ("pt-BR", "pt"), ("zh_Hans", "zh"), ("NB", "no"), ("nn", "no"), ("xx", "xx")],
+)
+def test_codes_of_one_language_have_one_base(lang, base):
+    assert base_language(lang) == base

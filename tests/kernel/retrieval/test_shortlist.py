@@ -120,7 +120,10 @@ async def test_a_question_in_a_language_of_no_chunk_is_noted(says):
     assert foreign.metadata == {"lang_of_no_chunk": "es"}
     both = chunks_of("maize", lang=["en", "es"])
     unknown = chunks_of("maize")
-    for lang, known in (("en", chunks), ("en-GB", chunks), (None, chunks), ("es", both), ("es", unknown)):
+    norwegian = chunks_of("mais", lang="nb")
+    for lang, known in (
+        ("en", chunks), ("en-GB", chunks), (None, chunks), ("es", both), ("es", unknown), ("no", norwegian),
+    ):  # fmt: skip
         [ranking] = await shortlisted("maize", chunks=known, lang=lang)
         assert ranking.metadata is None
     says(*ranking_notes([foreign], [], RetrieveSection()))

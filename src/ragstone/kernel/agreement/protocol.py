@@ -30,7 +30,9 @@ def with_protocol(
     codes = cluster_codes(pairs.clusters, len(pairs.keys))
     texts = [_answer(human) for human in pairs.humans]
     known = [at for at, text in enumerate(texts) if text]
-    low, high = _ends(comparison, card)
+    low, high = card.scale or (float(comparison.human.min()), float(comparison.human.max()))
+    if comparison.categories:
+        low, high = comparison.categories[0], comparison.categories[-1]
     length = None
     if comparison.same_unit and high > low:
         doublings = np.log2([len(texts[at] or " ") for at in known])
@@ -80,12 +82,6 @@ def _items(facts: ValidationFacts) -> list[ProtocolItem]:
         ProtocolItem(item=rule.item, state=rule.state, why=f"{say(facts, rule.why)}.", next=rule.then)
         for rule in first
     ]
-
-
-def _ends(comparison: GradeComparison, card: ReportCard) -> tuple[float, float]:
-    if comparison.categories:
-        return comparison.categories[0], comparison.categories[-1]
-    return card.scale or (float(comparison.human.min()), float(comparison.human.max()))
 
 
 def _answer(human: Human) -> str | None:

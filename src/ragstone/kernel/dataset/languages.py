@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 
 from ragstone.kernel.corpus.tokens import tokenize
-from ragstone.kernel.files.language import language_odds
+from ragstone.kernel.files.language import base_language, language_odds
 from ragstone.kernel.llm.stub_reply import WORDS
 
 # A language is ruled out where another that is written in the same letters is so many times likelier.
@@ -14,11 +14,6 @@ FEW_WORDS = 5  # with fewer it is doubtful, as between close languages
 OWN_LETTERS = 0.2  # of the words: names and technical terms stay in Latin letters everywhere
 FEWEST_WORDS = 3  # fewer in other letters may be a name
 
-# Codes that mean the same, or varieties that a short text does not tell apart.
-_SAME = {
-    "nb": "no", "nn": "no", "iw": "he", "in": "id", "ms": "id", "fil": "tl", "cmn": "zh", "yue": "zh",
-    "prs": "fa", "sh": "hr", "bs": "hr", "ji": "yi", "jw": "jv", "mo": "ro",
-}  # fmt: skip
 _CLOSE = [
     set(group.split())
     for group in (
@@ -86,7 +81,7 @@ def speaks(text: str, lang: str | None) -> bool:
     """
     if WORDS in text:  # nobody has written this: in a forecast no second call is made for its language
         return True
-    code = _base(lang) if lang else None
+    code = base_language(lang) if lang else None
     tokens = [word for word in tokenize(_CODE.sub(" ", text)) if any(map(str.isalpha, word))]
     if code not in NAMES or not tokens:
         return True
@@ -107,7 +102,7 @@ def _ruled_out(text: str, code: str, own: set[str], n_words: int) -> bool:
     """Say whether another language that is written in the same letters is much likelier."""
     odds: Counter[str] = Counter()
     for other, likely in language_odds(text).items():
-        base = _base(other)
+        base = base_language(other)
         if base == code or base in _EITHER or _SCRIPTS_OF.get(base, {"LATIN"}) & own:
             odds[base] += likely  # type: ignore[assignment]
     if code not in odds:
@@ -116,11 +111,6 @@ def _ruled_out(text: str, code: str, own: set[str], n_words: int) -> bool:
     doubtful = n_words < FEW_WORDS or any({code, best} <= group for group in _CLOSE)
     factor = RULED_OUT_IF_DOUBTFUL if doubtful else RULED_OUT
     return odds[best] > factor * odds[code]
-
-
-def _base(lang: str) -> str:
-    code = lang.replace("_", "-").split("-")[0].casefold()
-    return _SAME.get(code, code)
 
 
 def _script_of(word: str) -> str:

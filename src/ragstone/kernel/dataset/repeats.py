@@ -109,12 +109,6 @@ def content_of(text: str) -> list[str]:
     return content or [token.text for token in tokens_of(text)]
 
 
-@cache
-def _moving_words() -> frozenset[str]:
-    """Return the words that questions may have or lack, of all languages, folded."""
-    return frozenset(_languages())
-
-
 def _singular(word: str, language: str) -> str:
     """Return a word without the s of a plural, where its language makes plurals so."""
     if language not in PLURAL_IN_S or len(word) < SHORTEST_PLURAL or not word.endswith("s"):
@@ -247,7 +241,7 @@ def _same_order(content: Sequence[str], other: Sequence[str]) -> bool:
     """
     if not content:
         return False
-    moving = _moving_words()
+    moving = _languages()
     first, second = ([word for word in side if word not in moving] for side in (content, other))
     n_moved = sum(left != right for left, right in zip(first, second, strict=True))
     if n_moved == 0 or len(first) == 2:

@@ -15,6 +15,11 @@ HEAD = 2000  # characters looked at: more makes it slower and no surer
 SURE = 0.5
 BATCH = 2048  # texts that are walked through at once
 FEW = 16  # texts for which the tables of a batch are not worth making
+# Codes that mean the same, or varieties that a short text does not tell apart.
+_SAME = {
+    "nb": "no", "nn": "no", "iw": "he", "in": "id", "ms": "id", "fil": "tl", "cmn": "zh", "yue": "zh",
+    "prs": "fa", "sh": "hr", "bs": "hr", "ji": "yi", "jw": "jv", "mo": "ro",
+}  # fmt: skip
 
 
 def detect_language(text: str) -> str | None:
@@ -51,6 +56,12 @@ def language_odds(text: str) -> dict[str, float]:
     for code, probability in _identifier().rank(text[:HEAD]):
         odds[code] = odds.get(code, 0.0) + float(probability)  # of two scripts of a language there are two
     return odds
+
+
+def base_language(lang: str) -> str:
+    """Return a code without region or script, and one for those that mean the same: pt-BR is pt, nb is no."""
+    code = lang.replace("_", "-").partition("-")[0].casefold()
+    return _SAME.get(code, code)
 
 
 def _has_letter(text: str) -> bool:

@@ -1,6 +1,6 @@
 """What a search is, and what retrievers are built from."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -101,11 +101,7 @@ def _known(chunks: Iterable[Chunk]) -> str:
         tags = metadata.get("tags")
         known.update(key for key in OWN_KEYS if metadata.get(key))
         known.update(tags if isinstance(tags, dict) else ())
-    return _listed("Existing tags", known) if known else "The chunks have no tags at all."
-
-
-def _listed(words: str, names: Collection[str]) -> str:
-    return f"{words}: {', '.join(sorted(names))}."
+    return f"Existing tags: {', '.join(sorted(known))}." if known else "The chunks have no tags at all."
 
 
 Search = Callable[[Sequence[Question], int], Awaitable[list[Ranking]]]

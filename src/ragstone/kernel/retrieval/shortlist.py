@@ -14,6 +14,7 @@ import msgspec
 
 from ragstone.kernel.config import ShortlistSettings
 from ragstone.kernel.embedding.model import Embed, NotEmbedded, TextRefused
+from ragstone.kernel.files.language import base_language
 from ragstone.kernel.records import Chunk, Question, Ranking, RankingItem
 from ragstone.kernel.retrieval._dense import with_its_document
 from ragstone.kernel.retrieval.deps import RetrieverDeps, Search, chunk_tags
@@ -36,7 +37,7 @@ def shortlist(
     are embedded together, each once. The embedder's store keeps them, so that the next question finds them
     there, and so does `hybrid`. In a forecast the order of `first` stays. by_our_words: `first` finds chunks
     by their words. Then, where the language of a question is one of no chunk, as far as both are known (en-GB
-    is en), its ranking's metadata has it as `lang_of_no_chunk`.
+    is en, nb is no), its ranking's metadata has it as `lang_of_no_chunk`.
 
     Raises what the embedder raises, and DataError for a result without a text.
     """
@@ -64,7 +65,7 @@ def shortlist(
         for at, (question, ranking) in enumerate(zip(questions, rankings, strict=True)):
             items = ranking.items if similar is None else _fused(ranking.items, similar[at], depth)
             metadata = dict(ranking.metadata or {})
-            if question.lang and langs and _base(question.lang) not in langs:
+            if question.lang and langs and base_language(question.lang) not in langs:
                 metadata["lang_of_no_chunk"] = question.lang
             fused.append(msgspec.structs.replace(ranking, items=items[:k], metadata=metadata or None))
         return fused
@@ -75,11 +76,7 @@ def shortlist(
 def _langs(chunks: Sequence[Chunk]) -> set[str]:
     """Return the languages of the chunks; none where that of any chunk is not known."""
     of_chunks = [chunk_tags(chunk, "lang") for chunk in chunks]
-    return {_base(lang) for langs in of_chunks for lang in langs} if all(of_chunks) else set()
-
-
-def _base(lang: str) -> str:
-    return lang.replace("_", "-").partition("-")[0].casefold()
+    return {base_language(lang) for langs in of_chunks for lang in langs} if all(of_chunks) else set()
 
 
 def _similarities(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import Statistic
+from ragstone.kernel.statistics.correlation import centred
 from ragstone.kernel.statistics.intervals import Codes, Floats, cell_totals, cluster_totals
 from ragstone.kernel.statistics.kappa import grade_codes
 
@@ -119,8 +120,7 @@ def _ordinal(tables: Floats, margins: Floats, _: Floats) -> tuple[Floats, Floats
 
 
 def _interval(tables: Floats, margins: Floats, grades: Floats) -> tuple[Floats, Floats]:
-    spread = float(np.ptp(grades)) or 1.0
-    return _squared(tables, margins, np.broadcast_to((grades - grades.mean()) / spread, margins.shape))
+    return _squared(tables, margins, np.broadcast_to(centred(grades), margins.shape))
 
 
 def _squared(tables: Floats, margins: Floats, places: Floats) -> tuple[Floats, Floats]:

@@ -234,11 +234,12 @@ def pearson_of_cells(first: Floats, second: Floats) -> Statistic:
 
 def _value_moments(first: Floats, second: Floats) -> Floats:
     """Return 1, a, b, ab, aa, bb; the values are centred and of unit spread, so that nothing cancels."""
-    a, b = (_standard(values) for values in (first, second))
+    a, b = centred(first), centred(second)
     return np.stack([np.ones_like(a), a, b, a * b, a * a, b * b], axis=1)
 
 
-def _standard(values: Floats) -> Floats:
+def centred(values: Floats) -> Floats:
+    """Return values less their mean and over their range, so that sums of squares lose no digits."""
     spread = float(np.ptp(values)) or 1.0
     return np.asarray((values - values.mean()) / spread, dtype=np.float64)
 

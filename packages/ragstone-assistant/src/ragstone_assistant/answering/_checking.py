@@ -59,7 +59,8 @@ class Checker:
         text = self._cleaned(sentence.text)
         if self.refused or not any(map(str.isalnum, text)):
             return ""
-        if self._refuses(text):
+        declines = text.casefold().startswith(NO_ANSWER.casefold())
+        if not self._cited and (declines or (no_refusal(text) == 0 and self._support.adds_nothing(text))):
             self.refused = True
             return ""
         leaks = self._rendered.nonce in text or speaks_to_model(text)
@@ -88,11 +89,6 @@ class Checker:
         text = without_marks(_without_cut_mark(without_marks(text)))
         approved = [passage.source for passage in self._rendered.passages]
         return _BLANK.sub(" ", without_contacts(text, self._lang, approved)).strip()
-
-    def _refuses(self, text: str) -> bool:
-        if text.casefold().startswith(NO_ANSWER.casefold()):
-            return not self._cited
-        return not self._cited and no_refusal(text) == 0 and self._support.adds_nothing(text)
 
     def _repeats(self, text: str) -> bool:
         """Say whether nearly all its words stand in one sentence that was said, and its numbers too."""

@@ -1,6 +1,7 @@
 """The rows of a column -> its blocks: paragraphs of one line, lists and tables of several."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
@@ -306,9 +307,10 @@ def _link_after_full_line(
 
 def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> PdfBlock:
     first, last = draft.rows[0], draft.rows[-1]
-    style = first.style
+    style, letters = first.style, Counter[float]()
     for row in draft.rows:
         style &= row.style
+        letters[row.size] += len(row.text)
     room = frame.room(last) / (frame.end - frame.start or 1)
     unfinished = not _is_terminated(draft.text) and (room < OPEN or ends_open(draft.text))
     tabular = any(row.tabular for row in draft.rows)
@@ -316,7 +318,7 @@ def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> PdfBlock:
     sizes = frozenset[float]().union(*(row.sizes for row in draft.rows))
     return PdfBlock(
         text=draft.text,
-        size=_main_size(draft.rows),
+        size=max(letters, key=letters.__getitem__),
         sizes=sizes,
         style=style,
         rows=len(draft.rows),
@@ -327,10 +329,3 @@ def _block(draft: _Draft, frame: _Frame, *, margin: bool) -> PdfBlock:
         margin=margin,
         raised=any(row.raised for row in draft.rows),
     )
-
-
-def _main_size(rows: Sequence[PdfRow]) -> float:
-    counts: dict[float, int] = {}
-    for row in rows:
-        counts[row.size] = counts.get(row.size, 0) + len(row.text)
-    return max(counts, key=counts.__getitem__)
