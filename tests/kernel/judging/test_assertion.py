@@ -86,6 +86,21 @@ def test_latency_and_cost_are_those_of_the_row(says):
     assert outcome("max_cost@expect=0.01", cost_usd=0.0)[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "answer", "score"),
+    [
+        ("contains_any@expect=2024", "In 2024.", 1),
+        ("contains_all@expect=1.50", "It costs 1.5.", 0),
+        ("contains_any@expect=NaN", "The banana.", 1),
+        ("regex@expect=42", "It is 42.", 1),
+        ("valid_json@expect=true", "{}", 1),
+        ('valid_json@expect={"type": "object"}', "{}", 1),
+    ],
+)
+def test_a_text_that_looks_like_a_number_is_expected_as_a_text(name, answer, score):
+    assert outcome(name, answer=answer)[0] == score
+
+
 def test_what_the_row_expects_goes_before_what_the_judge_does(says):
     says(outcome("max_words@expect=1", answer="Red clover"))
     assert outcome("max_words@expect=1", {"max_words": 2}, answer="Red clover")[0] == 1
@@ -195,6 +210,8 @@ def test_where_the_lowest_is_best_a_threshold_is_the_most_that_may_be(says):
         ("coverage@expect=7", "expect means nothing for a judge of kind lexical: it is for assertion"),
         ("pairwise@threshold=1", "compares two answers"),
         ("max_words@expect=many", "is not what max_words expects"),
+        ("max_words@expect=nan", "is not what max_words expects"),
+        ("max_cost@expect=inf", "is not what max_cost expects"),
     ],
 )
 def test_a_variant_that_cannot_be_is_told(name, says):

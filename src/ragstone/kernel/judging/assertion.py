@@ -1,6 +1,7 @@
 """Kind `assertion`: yes or no: an answer beside what its row, or the judge's file, expects of it."""
 
 import contextlib
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -285,6 +286,18 @@ def k_of_n(expects: Mapping[str, Any]) -> tuple[int, int] | None:
     return k, n
 
 
+def read_expected(check: str, text: str) -> object:
+    """Return what `@expect=` says for a check: a number, a text, or true or a schema, which are in JSON."""
+    kind = CHECKS[check].kind if check in CHECKS else float
+    if kind is float:
+        with contextlib.suppress(ValueError):
+            return float(text)
+    elif kind not in (str, TEXTS):
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(text)
+    return text
+
+
 def problem_of(check: str, expected: object) -> str | None:
     """Return why this cannot be expected by a check, or None."""
     rule = CHECKS[check]
@@ -294,6 +307,8 @@ def problem_of(check: str, expected: object) -> str | None:
             re.compile(str(expected))
         if rule.function is at_least:
             return _problem_of_parts(msgspec.convert(expected, AtLeast))
+        if isinstance(expected, float) and not math.isfinite(expected):
+            return f"{expected} is not what {check} expects: give {rule.words}."
     except msgspec.ValidationError:
         return f"{expected!r} is not what {check} expects: give {rule.words}."
     except re.error as mistake:

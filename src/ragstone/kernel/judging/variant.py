@@ -236,7 +236,7 @@ def _change(judge: Judge, key: str, value: str) -> dict[str, object]:
             raise ConfigError(f"judge {judge.name!r}: {key}={value!r}. {nearest(value, WORDS[key])}")
         return {key: value}
     if key == "expect":
-        return {"expect": _expected(value)}
+        return {"expect": _expected(judge, value)}
     number = _number(judge, key, value)
     if key == "shots":
         _check_shots(judge, number, value)
@@ -271,11 +271,10 @@ def _passed_over(judge: Judge, value: str) -> list[str]:
     return [name for name in names if name not in chosen]
 
 
-def _expected(value: str) -> str | float:
-    try:
-        return float(value)
-    except ValueError:
-        return value
+def _expected(judge: Judge, value: str) -> object:
+    from ragstone.kernel.judging.assertion import AssertionJudge, read_expected  # see KINDS of judge.py
+
+    return read_expected(judge.check, value) if isinstance(judge, AssertionJudge) else value
 
 
 def _number(judge: Judge, key: str, value: str) -> float:
