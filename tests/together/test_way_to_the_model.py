@@ -1,5 +1,8 @@
-"""From a row to the wire: how many functions of ours a reader steps through."""
+"""From a row to the wire, and of a run without a model: how many functions of ours a reader steps through."""
 
+import json
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
@@ -12,6 +15,44 @@ from ragstone.kernel.tables import read_rows
 
 HOME = str(Path(ragstone.__file__).parent)
 MOST_FRAMES = 12  # issue 30; a wrapper of a call is a context manager, which leaves no frame of its own
+# What runs when three rows are judged without a model, class bodies of what it imports among them: 423 in 75
+# files on 2026-11-27, 525 in 97 before.
+MOST_FUNCTIONS, MOST_FILES = 440, 80
+COUNTED = """
+import sys, ragstone
+from ragstone.cli.app import main
+seen, home = set(), sys.argv[1]
+def note(frame, event, _):
+    code = frame.f_code
+    if event == "call" and code.co_filename.startswith(home) and not code.co_name.startswith("<"):
+        seen.add((code.co_filename, code.co_firstlineno))
+sys.argv = ["ragstone", *sys.argv[2:]]
+sys.setprofile(note)
+try:
+    main()
+except SystemExit:
+    pass
+sys.setprofile(None)
+print("counted", len(seen), len({file for file, _ in seen}))
+"""
+
+
+def test_a_run_without_a_model_takes_few_functions(tmp_path: Path) -> None:
+    row = {"question": "What is one and one?", "reference": "two", "answer": "It is two."}
+    rows = [row | {"question_id": f"q{number}", "system": "s"} for number in range(3)]
+    (tmp_path / "three.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["judge", "three.jsonl", "--judge", "containment", "-o", "judgements.jsonl"]
+    ran = subprocess.run(
+        [sys.executable, "-c", COUNTED, HOME, *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    n_functions, n_files = map(int, ran.stdout.rpartition("counted")[2].split())
+    assert (tmp_path / "judgements.jsonl").exists()
+    assert n_functions <= MOST_FUNCTIONS
+    assert n_files <= MOST_FILES
 
 
 def test_the_way_to_the_model_is_short(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
