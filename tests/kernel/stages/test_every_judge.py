@@ -1,15 +1,18 @@
 """Every judge that ships gives the same judgements however rows are read, sent, interrupted and stored."""
 
 import importlib.util
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.support.command import ragstone
 from tests.support.every_judge import EMAIL, answer_in_any_form, write_sheet
-from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_openai import FakeOpenAI, serving
 from tests.support.scripts import fit_schema
 
 from ragstone.kernel.judging import judge_names, load_judge
+from ragstone.kernel.llm.untrusted import SECRET_BYTES
+from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.tables import read_rows, write_rows
 
@@ -21,14 +24,43 @@ JUDGES = [
 ]
 
 
+@dataclass(frozen=True)
+class PlainRun:
+    """What every judge says of the sheet, as it is written, and what the model was asked for that."""
+
+    rows: list[Judgement]
+    content: bytes
+    prompts: list[str]
+    n_requests: int
+
+
+def open_project(folder: Path, fake_openai: FakeOpenAI) -> None:
+    """Write the sheet, the settings of a model that can be asked in every way, and the same secret as in any
+    other folder: the probabilities that it gives follow from the whole prompt."""
+    fake_openai.script = answer_in_any_form
+    make_folder(folder / ".ragstone")
+    (folder / ".ragstone" / "secret").write_text("5" * 2 * SECRET_BYTES)
+    write_sheet(folder / SHEET)
+    (folder / "ragstone.toml").write_text(fake_openai.toml() + "batch_poll_s = 0.001\n")
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI) -> FakeOpenAI:
-    """The endpoint of a folder with the sheet and the settings of a model that can be asked in every way."""
-    fake_openai.script = answer_in_any_form
+    """The endpoint of a folder of its own, in which nothing was asked so far."""
     monkeypatch.chdir(tmp_path)
-    write_sheet(Path(SHEET))
-    Path("ragstone.toml").write_text(fake_openai.toml() + "batch_poll_s = 0.001\n")
+    open_project(tmp_path, fake_openai)
     return fake_openai
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> PlainRun:
+    """The run that all others are compared with."""
+    folder = tmp_path_factory.mktemp("plain")
+    with serving() as fake_openai, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        open_project(folder, fake_openai)
+        rows = judge()
+        return PlainRun(rows, Path(OUT).read_bytes(), fake_openai.prompts, fake_openai.n_requests)
 
 
 def judge(*options: str, sheet: str = SHEET, out: str = OUT, code: int = 0) -> list[Judgement]:
@@ -43,28 +75,26 @@ def statuses(rows: list[Judgement]) -> list[tuple[str, str, str, str, str]]:
     return [(row.judge, row.metric, row.question_id, row.system, row.status) for row in rows]
 
 
-def test_each_finds_what_it_needs_in_a_row_with_every_field(project: FakeOpenAI) -> None:
-    rows = judge()
-    assert {row.judge for row in rows if row.status == "scored"} == {load_judge(name).name for name in JUDGES}
-    assert {row.status for row in rows} == {"scored", "not_applicable"}
+def test_each_finds_what_it_needs_in_a_row_with_every_field(plain: PlainRun) -> None:
+    scored = {row.judge for row in plain.rows if row.status == "scored"}
+    assert scored == {load_judge(name).name for name in JUDGES}
+    assert {row.status for row in plain.rows} == {"scored", "not_applicable"}
 
 
-def test_a_sheet_in_parquet_is_the_same_sheet(project: FakeOpenAI) -> None:
-    judge()
+def test_a_sheet_in_parquet_is_the_same_sheet(project: FakeOpenAI, plain: PlainRun) -> None:
     write_rows(Path("answers.parquet"), read_rows(Path(SHEET), Answer), Answer)
-    judge(sheet="answers.parquet", out="from_parquet.jsonl")
-    assert Path("from_parquet.jsonl").read_bytes() == Path(OUT).read_bytes()
+    judge(sheet="answers.parquet")
+    assert Path(OUT).read_bytes() == plain.content
 
 
-def test_shards_hold_the_same_rows(project: FakeOpenAI) -> None:
-    assert judge(out="shards/") == judge()
+def test_shards_hold_the_same_rows(project: FakeOpenAI, plain: PlainRun) -> None:
+    assert judge(out="shards/") == plain.rows
 
 
-def test_masked_rows_are_judged_by_all_and_no_address_leaves(project: FakeOpenAI) -> None:
-    as_they_are = judge()
-    assert any(EMAIL in prompt for prompt in project.prompts)
-    project.bodies.clear()
-    assert statuses(judge("--mask", out="masked.jsonl")) == statuses(as_they_are)
+def test_masked_rows_are_judged_by_all_and_no_address_leaves(project: FakeOpenAI, plain: PlainRun) -> None:
+    assert any(EMAIL in prompt for prompt in plain.prompts)
+    assert statuses(judge("--mask")) == statuses(plain.rows)
+    assert project.prompts
     assert not any(EMAIL in prompt for prompt in project.prompts)
 
 
@@ -74,21 +104,16 @@ def test_each_turn_is_judged_by_all(project: FakeOpenAI) -> None:
     assert {row.judge for row in rows} == {load_judge(name).name for name in JUDGES}
 
 
-def test_a_run_that_the_budget_stops_goes_on_to_the_same_bytes(project: FakeOpenAI) -> None:
-    judge()
-    n_calls = project.n_requests
-    Path(".ragstone/ledger.sqlite").unlink()
-    cut = judge("--budget", "100calls", out="cut.jsonl", code=4)
+def test_a_run_that_the_budget_stops_goes_on_to_the_same_bytes(project: FakeOpenAI, plain: PlainRun) -> None:
+    cut = judge("--budget", "100calls", code=4)
     assert "over_budget" in {row.status for row in cut}
-    judge("--force", out="cut.jsonl")
-    assert Path("cut.jsonl").read_bytes() == Path(OUT).read_bytes()
-    assert project.n_requests == 2 * n_calls
+    judge("--force")
+    assert Path(OUT).read_bytes() == plain.content
+    assert project.n_requests == plain.n_requests
 
 
-def test_batches_give_the_same_judgements(project: FakeOpenAI) -> None:
-    one_by_one = judge()
-    Path(".ragstone/ledger.sqlite").unlink()
-    assert judge("--batch", out="batched.jsonl") == one_by_one
+def test_batches_give_the_same_judgements(project: FakeOpenAI, plain: PlainRun) -> None:
+    assert judge("--batch") == plain.rows
     assert project.batches.n_calls
 
 
@@ -110,7 +135,8 @@ def test_a_model_without_probabilities_of_tokens_is_asked_for_them_once_and_then
 
 
 @pytest.mark.server
-def test_workers_of_a_cluster_write_the_same_bytes(ray_here: None, project: FakeOpenAI) -> None:
-    judge()
-    judge("--engine", "ray", out="ray.jsonl")
-    assert Path("ray.jsonl").read_bytes() == Path(OUT).read_bytes()
+def test_workers_of_a_cluster_write_the_same_bytes(
+    ray_here: None, project: FakeOpenAI, plain: PlainRun
+) -> None:
+    judge("--engine", "ray")
+    assert Path(OUT).read_bytes() == plain.content

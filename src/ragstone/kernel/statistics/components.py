@@ -9,6 +9,7 @@ variance. Time and memory grow with the rows, not with the cells of the full tab
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -283,6 +284,8 @@ class _Model:
         chain = [g for g in groupings if g.depth and not (g.judge or g.wording or g.rows)]
         mains = (_Grouping(0, judge=True), _Grouping(0, wording=True))
         self._mains = [*chain[:1], *(g for g in mains if g in self._parts)]
+        self._within = {main: [g for g in groupings if g.holds(main)] for main in self._mains}
+        self._sources = {g: self._sources_of(g) for g in groupings}
 
     def half_width(self, times: Mapping[Source, float], level: float) -> tuple[float, float]:
         """Return the half width of the interval, and its degrees of freedom.
@@ -297,7 +300,7 @@ class _Model:
         inflated += sum(part for g, part in parts.items() if g.depth)
         for main in self._mains:
             df = max(1.0, self._factor(main, times) / self._weights[main] - 1)
-            square = sum(part for g, part in estimated.items() if g.holds(main))  # the mean square, over n
+            square = sum(estimated[g] for g in self._within[main])  # the mean square, over n
             squares += square**2 / df
             if main.depth == 0:
                 spread = 2 / (9 * df)
@@ -322,15 +325,18 @@ class _Model:
 
     def _factor(self, grouping: _Grouping, times: Mapping[Source, float]) -> float:
         """Return how many times as many levels a grouping would have."""
-        table = self._table
+        return math.prod(n for source, n in times.items() if source in self._sources[grouping])
+
+    def _sources_of(self, grouping: _Grouping) -> set[Source]:
+        """Return the sources of which a grouping has more levels where there are more of them."""
         is_of: dict[Source, bool] = {
             "questions": grouping.depth > 0,
-            "answers": grouping.depth > table.at_question,
+            "answers": grouping.depth > self._table.at_question,
             "judges": grouping.judge,
             "wordings": grouping.wording,
             "repeats": grouping.rows,
         }
-        return math.prod(n for source, n in times.items() if is_of[source])
+        return {source for source, is_one in is_of.items() if is_one}
 
 
 def _fitted(values: Floats, table: _Table) -> _Model | None:
@@ -378,9 +384,16 @@ def _student_quantile(probability: float, df: float) -> float:
     """
     if df >= SERIES_FROM:
         return student_quantile(probability, round(df))
-    rest = np.linspace(1.0, 0.0, STEPS) ** 3 * math.pi / 2  # what is left up to the end
-    x = math.pi / 2 - rest
-    density = np.sin(rest) ** (df - 1)
-    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(x))])
+    x, sines, steps = _angles()
+    density = sines ** (df - 1)
+    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * steps)])
     at = float(np.interp(2 * probability - 1, below / below[-1], x))
     return math.sqrt(df) * math.tan(at)
+
+
+@cache
+def _angles() -> tuple[Floats, Floats, Floats]:
+    """Return the points x of _student_quantile, cos(x) there, and how far each is from the one before."""
+    rest = np.linspace(1.0, 0.0, STEPS) ** 3 * math.pi / 2  # what is left up to the end
+    x = math.pi / 2 - rest
+    return x, np.sin(rest), np.diff(x)
