@@ -55,6 +55,8 @@ def judge(*signs, unless=()):
         ("other_number", row("It is 5 cm.", reference="3 cm"), row("deep", reference="3 cm")),
         ("several_questions", row(question="How deep? And when?"), row()),
         ("no_citation", row(), row("It is 3 cm [1].")),
+        ("no_citation", row("It is 3 cm [7]."), row("It is 3 cm (source 1).")),  # there is one context
+        ("no_citation", row("It is depths[1] = 3 cm."), row("It is 3 cm【1】.")),
     ],
 )
 def test_what_is_yes_or_no_is_told_from_the_row(measure, with_it, without):
@@ -103,6 +105,12 @@ def test_limits_hold_on_their_side():
     assert not Sign(weight=1, measure="answer_words", at_least=2, at_most=3).is_in(row("It is 3 cm."))
 
 
+def test_a_limit_that_is_not_exceeded_is_said_as_such(says):
+    for measure, most in (("refuses", 0), ("outside_contexts", 0.1), ("turns", 3), ("answer_words", 3)):
+        sign = Sign(weight=1, measure=measure, at_most=most)
+        says(f"{sign.title}: {sign.clause}")
+
+
 async def test_the_score_is_the_chance_of_any_sign_and_none_where_something_rules_it_out(says):
     short, deep = Sign(weight=0.5, measure="answer_words", at_most=4), Sign(weight=0.8, words=["cm"])
     assert judge(short, deep).score(row()) == pytest.approx(1 - 0.5 * 0.2)
@@ -123,6 +131,9 @@ async def test_the_score_is_the_chance_of_any_sign_and_none_where_something_rule
         FILE + '\n[[signs]]\nweight = 0.5\ntag = "crop"\n',
         FILE + '\n[[signs]]\nweight = 1.5\nmeasure = "refuses"\n',
         FILE + "threshold = 2\n" + SIGN,
+        FILE + '\n[[signs]]\nweight = 0.5\nwords = ["frost", "Kenya"]\n',
+        FILE + '\n[[signs]]\nweight = 0.5\nwords = ["drip irrigation"]\n',
+        FILE + '\n[[signs]]\nweight = 0.5\nbegins = "What is"\n',
     ],
 )
 def test_a_wrong_file_says_what_to_change(text, says, tmp_path):

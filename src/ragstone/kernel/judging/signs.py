@@ -14,6 +14,7 @@ import msgspec
 from ragstone.kernel.config import Section
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone.kernel.errors import nearest
+from ragstone.kernel.judging.citation_marks import cited_statements
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext
 from ragstone.kernel.judging.lexical import language_match, no_refusal
@@ -22,7 +23,6 @@ from ragstone.kernel.records import OWN_THRESHOLD, Answer, references
 WordsOf = Literal["question", "answer"]
 FEWEST_WORDS = 8  # of an answer that can be cut off: shorter ones are names and numbers
 CLOSED = re.compile(r"[.!?…:;)\]}\"'”’»`|*。！？؟।॥۔።։]\s*(\[\d+\]\s*)*$")
-CITED = re.compile(r"\[\d+\]")
 DIGITS = re.compile(r"\d")
 QUESTION_MARK = re.compile("[?？؟]")
 
@@ -83,7 +83,9 @@ def _missed(row: Answer, held: frozenset[str] | None) -> float | None:
 
 
 def _no_citation(row: Answer) -> float | None:
-    return float(CITED.search(row.answer) is None) if row.contexts and row.answer.strip() else None
+    if not row.contexts or not row.answer.strip():
+        return None
+    return float(not any(statement.cited for statement in cited_statements(row.answer, row.contexts)))
 
 
 class RowProperty(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,6 +231,10 @@ class Sign(Section, frozen=True, kw_only=True):
             return "at_least and at_most are limits of a measure. Remove them."
         if (self.tag is None) != (self.value is None):
             return "tag and value belong together. Give both."
+        if lost := next((word for word in self.words if tokenize(word) != [word]), None):
+            return f"words: {lost!r} is never in a text. Write single words, in small letters."
+        if self.begins is not None and " ".join(tokenize(self.begins)) != self.begins:
+            return f"begins: {self.begins!r} begins no question. Write {' '.join(tokenize(self.begins))!r}."
         return None
 
     @property
@@ -285,7 +291,13 @@ class Sign(Section, frozen=True, kw_only=True):
     @property
     def _meaning(self) -> tuple[str, str]:
         measured = PROPERTIES[self.measure or ""]
-        return measured.high if self.at_most is None else measured.low or measured.high
+        if self.at_most is None:
+            return measured.high
+        title, clause = measured.high
+        negated = (
+            clause.replace("or more", "or less") if measured.is_number else f"it is not so that {clause}"
+        )
+        return measured.low or (f"no {title}", negated)
 
 
 def beginning(question: str, n: int) -> str:
