@@ -1,5 +1,6 @@
 """TOML files that ship with a room, and those of a user, by one name: judges, critics, prompts, styles."""
 
+import functools
 import os
 import sys
 import tomllib
@@ -20,9 +21,14 @@ def shipped(room: str, *names: str) -> Path:
 
 def library_names(room: str, folder: str) -> list[str]:
     """Return the names of the files in a folder of a room, sorted."""
-    # Not by glob, which makes a Path of each of some 120 names: every judge that is loaded looks here twice.
-    files = os.listdir(shipped(room, folder))  # noqa: PTH208
-    return sorted(file.removesuffix(ENDING) for file in files if file.endswith(ENDING))
+    return list(_names_in(shipped(room, folder)))
+
+
+@functools.cache  # what ships does not change, and every judge that is loaded looks here twice
+def _names_in(folder: Path) -> tuple[str, ...]:
+    # Not by glob, which makes a Path of each of some 120 names.
+    files = os.listdir(folder)  # noqa: PTH208
+    return tuple(sorted(file.removesuffix(ENDING) for file in files if file.endswith(ENDING)))
 
 
 def read_settings_text(file: Path, absent: str) -> str:

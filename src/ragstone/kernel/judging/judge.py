@@ -92,6 +92,13 @@ def parse_judge(text: str, file: Path) -> Judge:
 
     Raises ConfigError naming file, line and fix.
     """
+    return _placed(_parsed(text, file), file)
+
+
+# A command reads the same few files again and again, `ragstone judges list` and an agent's tools all that ship.
+@functools.lru_cache(maxsize=512)
+def _parsed(text: str, file: Path) -> Judge:
+    """Return the judge that a TOML text describes, wherever its file is."""
     tables = parse_toml(text, file)
     for key in tables:
         if ("kind" not in tables and key not in KEYS) or key in LOADED:  # perhaps a slip in `kind` itself
@@ -105,7 +112,7 @@ def parse_judge(text: str, file: Path) -> Judge:
         key, problem = wrong
         line = f":{line_of(text, [key])}" if key in tables else ""
         raise ConfigError(f"{file}{line}: {problem}")
-    return _placed(judge, file)
+    return judge
 
 
 def restore_judge(keys: Mapping[str, Any]) -> Judge:

@@ -24,6 +24,7 @@ from ragstone.kernel.llm.prompt import Completion, OnText, Prompt, read_logprobs
 from ragstone.kernel.llm.providers import Provider
 from ragstone.kernel.llm.schema import schema_of
 from ragstone.kernel.llm.transport import Dialect, Endpoint, Where
+from ragstone.kernel.processes import n_cores
 from ragstone.kernel.records import told_usage
 
 # One call at a time: on two cores, more slots share the same arithmetic and lose each other's prompt
@@ -155,9 +156,7 @@ def _load(path: Path, slots: int, context_tokens: int) -> Any:
     params.model.path = str(path)
     params.n_ctx = context_tokens * slots
     params.n_parallel = slots
-    # A container may have fewer processors than the machine; Linux alone says so.
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = n_cores
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = n_cores()
     params.verbosity = -1
     params.warmup = False
     params.endpoint_metrics = True
