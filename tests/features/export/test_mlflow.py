@@ -22,7 +22,9 @@ from ragstone.features.export._judged_system import made_from
 from ragstone.features.export.mlflow import PATIENCE, TABLE, log_to_mlflow, metrics_of, params_of
 from ragstone.kernel.errors import DataError, MissingExtra
 
-pytest.importorskip("mlflow")
+if find_spec("mlflow") is None:  # to import it takes seconds, also where none of these tests runs
+    pytest.skip("needs mlflow", allow_module_level=True)
+
 MANIFEST = {
     "settings": {"retrieve": {"retriever": "bm25", "k": 5}, "answer": {"model": MODEL, "prompt": "strict"}},
     "judges": {"correctness": {"version": 1, "digest": "ab12"}},
