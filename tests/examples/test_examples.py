@@ -57,11 +57,13 @@ WORDS = {
 # The examples whose story is a model's work, and what makes them ask the packaged one a quarter and less:
 # what takes a reader minutes would be half of CI. With RAGSTONE_WHOLE_EXAMPLES=1 they run as they are; with
 # every answer and scale they run above, on an endpoint.
-# Five answers are of two questions: the search leaves fewer.
+# Five answers are of two questions: the search leaves fewer. One scale of two is asked: above both are.
 FEWER = {
     "rubric-judge": {
         "[bench.judges]  ": "[bench.judges]\nlimit = 5\n#",
         "[answer]  ": "[answer]\nlimit = 5\n#",
+        'scales     = ["own", "0-10"]': 'scales = ["own"]\n#',
+        ', "grade@scale=0-10" = 8, "grade@scale=0-10,shots=2" = 8': "",
     },
     "codebase": {},
 }

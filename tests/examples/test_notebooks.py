@@ -26,6 +26,11 @@ WORDS = {
     "4-evaluation-set": ["tried", "8 rows"],
     "5-bench-of-retrievers": ["dense", "hybrid", "bm25", "ndcg@1"],
 }
+# What makes a notebook ask its model half as often: two calls tell as much as four.
+FEWER = {
+    "2-compare-two-prompts": {"N = 4 ": "N = 2 "},
+    "4-evaluation-set": {"4calls": "2calls"},
+}
 
 
 def test_there_is_one_for_each_use():
@@ -66,7 +71,11 @@ def test_a_notebook_runs_and_shows_no_traceback_and_no_warning(path, tmp_path):
         pytest.skip(f"needs {', '.join(missing)}")
     ignored = shutil.ignore_patterns("runs", ".ragstone")
     shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=ignored)
-    notebook = nbformat.read(path, as_version=4)
+    text = path.read_text(encoding="utf-8")
+    for more, fewer in FEWER.get(path.stem, {}).items():
+        assert more in text
+        text = text.replace(more, fewer)
+    notebook = nbformat.reads(text, as_version=4)
     where = {"metadata": {"path": str(tmp_path / "examples" / "notebooks")}}
     nbclient.NotebookClient(notebook, timeout=CELL_S, kernel_name="python3", resources=where).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
