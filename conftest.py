@@ -90,7 +90,7 @@ def _collected() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Find the tests without collecting memory: of half a million objects that are imported and made all stay."""
+    """Find the tests without collecting memory: all that is imported and made stays."""
     gc.disable()
     try:
         return (yield)

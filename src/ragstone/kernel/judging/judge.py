@@ -95,7 +95,7 @@ def parse_judge(text: str, file: Path) -> Judge:
     return _placed(_parsed(text, file), file)
 
 
-# A command reads the same few files again and again, `ragstone judges list` and an agent's tools all that ship.
+# The same few files are read again and again; a list of judges, of an agent too, reads all that ship.
 @functools.lru_cache(maxsize=512)
 def _parsed(text: str, file: Path) -> Judge:
     """Return the judge that a TOML text describes, wherever its file is."""
