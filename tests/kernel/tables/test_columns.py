@@ -15,6 +15,7 @@ from ragstone.kernel.tables.columns import (
     as_contexts,
     field_of,
     known_columns,
+    plan_columns,
     to_canonical,
 )
 from ragstone.kernel.tables.names import ALIASES, accepted_names, fields_of, fold
@@ -26,6 +27,14 @@ def test_no_column_goes_to_two_fields(kind: type) -> None:
     names = Counter(name for field in fields for name in {fold(name) for name in accepted_names(kind, field)})
     assert [name for name, n in names.items() if n > 1] == []
     assert known_columns(kind).keys() == names.keys()
+
+
+@pytest.mark.parametrize("kind", ALIASES, ids=lambda kind: kind.__name__)
+def test_columns_of_ours_are_read_as_themselves(kind: type) -> None:
+    assert [field_of(field, kind) for field in fields_of(kind)] == [*fields_of(kind)]
+    raw = dict.fromkeys(fields_of(kind))
+    assert plan_columns(raw, kind).fields == {field: (field,) for field in raw}
+    assert plan_columns(raw | {"other": 1}, kind).fields == plan_columns(raw, kind).fields
 
 
 def by_definition(raw: dict[str, Any]) -> dict[str, Any]:

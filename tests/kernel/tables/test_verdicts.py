@@ -18,7 +18,7 @@ from ragstone.kernel.errors import ColumnsError, DataError
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables import parse_rows, read_rows
 from ragstone.kernel.tables.interchange.assessments import Assessment, judgement_rows, label_rows, metric_of
-from ragstone.kernel.tables.interchange.recognise import kinds_in, rows_of_tools
+from ragstone.kernel.tables.interchange.recognise import FORMATS, OURS, kinds_in, rows_of_tools
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "verdicts"
 
@@ -646,3 +646,9 @@ def test_nothing_is_logged_for_a_plain_file(caplog: pytest.LogCaptureFixture) ->
         judged("mlflow-traces.jsonl")
         judged("langsmith.jsonl")
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize("value", ["text", {}, [], None, 1])
+def test_a_row_in_our_own_columns_is_of_no_tool(value):
+    raw = dict.fromkeys(OURS, value)
+    assert not [form for form in FORMATS if form.answers and form.fits(raw)]

@@ -111,8 +111,8 @@ def read_rows(
             nulls.append(line)
         if not problems:
             yield row
-    reader.check_words(len(problems))
     if problems:
+        reader.check_words(len(problems))
         raise DataError("\n".join(problems))
     if not reader.n_rows:
         raise DataError(
@@ -310,7 +310,7 @@ class _RowReader(Generic[RowT]):
         plan = self._plans.get(tuple(raw)) or self._planned(raw)
         if self._flat and self._row_type is Answer:
             raw |= {name: "" for name in plan.fields.get("answer", ()) if raw[name] is None}
-        row = to_canonical(self._scored(raw, plan), self._row_type, plan)
+        row = to_canonical(self._scored(raw, plan) if self._row_type is Label else raw, self._row_type, plan)
         own_id = MADE_IDS.get(self._row_type)
         if own_id is not None and own_id not in row:
             row[own_id] = self._made_id(row)
@@ -341,7 +341,8 @@ class _RowReader(Generic[RowT]):
             self._check_judged(raw)
         if not self._n_made and self._row_type in (*MADE_IDS, Document):  # the others are files of ours
             self._check_there(plan, raw)
-        warn_of_guesses(plan, self._where, self._guessed)
+        if plan.guesses:
+            warn_of_guesses(plan, self._where, self._guessed)
         self._plans[tuple(raw)] = plan
         return plan
 
@@ -409,8 +410,6 @@ class _RowReader(Generic[RowT]):
 
     def _scored(self, raw: dict[str, Any], plan: ColumnPlan) -> dict[str, Any]:
         """Return a row of a label with the score that its word stands for. Raises UnknownWord."""
-        if self._row_type is not Label:
-            return raw
         for column in plan.fields.get("score", ()):
             value = raw.get(column)
             known = self._choice.words.get(value.strip().casefold()) if isinstance(value, str) else None
