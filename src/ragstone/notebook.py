@@ -57,7 +57,8 @@ def svgs(value: object) -> dict[str, str]:
 
 def _documents(value: object) -> list[ReportDocument]:
     if not isinstance(value, Rows):
-        return [_document_of(value)]
+        name = type(value).__name__
+        return [SHOWN[name](value) if name in SHOWN else _of_feature(DOCUMENTS[name], value)]
     kinds = {type(row) for row in value}
     show = OF_ROWS.get(kinds.pop()) if len(kinds) == 1 else None
     if show:
@@ -67,12 +68,6 @@ def _documents(value: object) -> list[ReportDocument]:
         dict.fromkeys(name for row in value for name in tuple(getattr(row, "__struct_fields__", ())))
     )
     return [_document(row_blocks(value, names))]
-
-
-def _document_of(value: object) -> ReportDocument:
-    name = type(value).__name__
-    document: ReportDocument = SHOWN[name](value) if name in SHOWN else _of_feature(DOCUMENTS[name], value)
-    return document
 
 
 def _of_feature(place: str, *values: object) -> Any:  # noqa: ANN401 - a document, or blocks

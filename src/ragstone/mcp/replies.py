@@ -37,10 +37,12 @@ def fenced(
 
 def _pages(text: str) -> list[str]:
     """Return the text in pages, cut between lines, and within a line that is longer than a page."""
+    most = PAGE_BYTES // 4 - 1  # so many characters surely fit
+    pieces = [line[at : at + most] for line in text.split("\n") for at in range(0, max(len(line), 1), most)]
     pages: list[str] = []
     lines: list[str] = []
     size = 0
-    for line in _pieces(text):
+    for line in pieces:
         n_bytes = len(line.encode("utf-8", "replace")) + 1
         if lines and size + n_bytes > PAGE_BYTES:
             pages.append("\n".join(lines))
@@ -48,9 +50,3 @@ def _pages(text: str) -> list[str]:
         lines.append(line)
         size += n_bytes
     return [*pages, "\n".join(lines)]
-
-
-def _pieces(text: str) -> list[str]:
-    """Return the lines; a long one in pieces of characters that surely fit."""
-    most = PAGE_BYTES // 4 - 1
-    return [line[at : at + most] for line in text.split("\n") for at in range(0, max(len(line), 1), most)]

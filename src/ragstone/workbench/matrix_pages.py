@@ -13,7 +13,6 @@ from ragstone.features.compare.matrix import MatrixPoint, axes_of, lay_out, matr
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.document.numbers import usd
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.serve.frame import ROOT, page
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.runs import RunEntry
@@ -113,15 +112,11 @@ def _of_runs(entries: Sequence[RunEntry], column: RunColumn | None) -> list[Matr
         known = entry.calls and entry.calls.cost_usd and len(means) == 1
         cost = f"{format_cost(entry)} in total" if known else ""
         for mean in means:
-            target = _rows_of(entry, mean, several=len(means) > 1)
+            # Of the rows of a run with several systems, those of this one.
+            query = f"?where={quote(f'system = {value_in_filter(mean.system)}')}" if len(means) > 1 else ""
+            target = f"{ROOT}/runs/{quote(entry.id)}{query}#questions"
             points.append(point_of(entry.name, mean, entry.settings, judges, cost=cost, target=target))
     return points
-
-
-def _rows_of(entry: RunEntry, mean: MetricSummary, *, several: bool) -> str:
-    """Return the address of the rows of a mean; where a run has several systems, of that system."""
-    query = f"?where={quote(f'system = {value_in_filter(mean.system)}')}" if several else ""
-    return f"{ROOT}/runs/{quote(entry.id)}{query}#questions"
 
 
 @get("/runs/{index:int}/{name:str}/cells/{number:int}", sync_to_thread=True)

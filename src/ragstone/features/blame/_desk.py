@@ -318,31 +318,25 @@ class BlameCoordinator:
         closed = await self._answers(closed_questions, {}, "none", CLOSED_BOOK)
         memory = {row.question_id: row for row in closed if row.error is None}
         known = await self.told(self.plan.refusal, list(memory.values()))
-        same = await self._same(
-            {
-                key: msgspec.structs.replace(
-                    memory[key[0]],
-                    system=f"{memory[key[0]].system} beside {key[1]}",
-                    reference=observed(one).text,
-                )
-                for key, one in undecided.items()
-                if key[0] in memory and observed(one).text.strip()
-            }
-        )
-        decided = {}
-        for key, one in undecided.items():
-            row = memory.get(key[0])
-            if row is not None and key in same:
-                says = same[key] and known.get(_key(row)) is not False
-                decided[key] = msgspec.structs.replace(one, memory=row.answer, same=says)
-        return decided
-
-    async def _same(self, rows: Mapping[Key, Answer]) -> dict[Key, bool]:
-        """Return whether closed-book answers say what the answers say that stand in as their references."""
+        # Do closed-book answers say what the answers say, which are here their references?
+        rows = {
+            key: msgspec.structs.replace(
+                memory[key[0]],
+                system=f"{memory[key[0]].system} beside {key[1]}",
+                reference=observed(fact).text,
+            )
+            for key, fact in undecided.items()
+            if key[0] in memory and observed(fact).text.strip()
+        }
         lead = self.plan.judge
         judge = lead if lead.needs_model and self.plan.reads_reference else load_judge(WORDS)
-        judgements = await self.told(judge, list(rows.values()))
-        return {key: judgements[_key(row)] for key, row in rows.items() if _key(row) in judgements}
+        same = await self.told(judge, list(rows.values()))
+        decided = {}
+        for key, row in rows.items():
+            if _key(row) in same:
+                says = same[_key(row)] and known.get(_key(memory[key[0]])) is not False
+                decided[key] = msgspec.structs.replace(undecided[key], memory=row.answer, same=says)
+        return decided
 
     async def _answers(
         self,

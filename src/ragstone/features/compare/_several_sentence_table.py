@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from ragstone.features.compare.values import SeveralMeans
 from ragstone.kernel.document.numbers import count
-from ragstone.kernel.judging import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import judge_name
 from ragstone.kernel.sentences import Sentence
@@ -12,18 +11,16 @@ from ragstone.kernel.sentences import Sentence
 MOST_NAMED = 3  # columns with the same judge; of more, their number
 
 
-def _asked(mean: MetricSummary) -> str:
-    """Return how a judge was asked: what decides whether two of its means have one meaning."""
-    scale = f"{mean.scale[0]:g} to {mean.scale[1]:g}" if mean.scale else "no stated scale"
-    model = "no model" if mean.model == NO_MODEL else mean.model
-    return f"{model}, version {mean.prompt_version}, {scale}"
-
-
 def _ways(means: SeveralMeans) -> dict[str, list[str]]:
-    """Return each way in which the judge was asked, and the columns with it."""
+    """Return each way in which the judge was asked, and the columns with it.
+
+    The way decides whether two of its means have one meaning.
+    """
     ways: dict[str, list[str]] = {}
     for column, mean in means.means.items():
-        ways.setdefault(_asked(mean), []).append(column)
+        model = "no model" if mean.model == NO_MODEL else mean.model
+        scale = f"{mean.scale[0]:g} to {mean.scale[1]:g}" if mean.scale else "no stated scale"
+        ways.setdefault(f"{model}, version {mean.prompt_version}, {scale}", []).append(column)
     return ways
 
 

@@ -63,6 +63,14 @@ def _compared(
     *,
     seed: int,
 ) -> SpentComparison:
+    mean = median = None
+    if len(values):
+        a, b = means_of(values, clusters, seed=seed, proportion=False)
+        test = difference_and_test(values, clusters, seed=seed)
+        mean = SpentFigures(a=a, b=b, difference=test.difference)
+    if len(values) and unit == "seconds":
+        a, b, difference = median_estimates(values, clusters, seed=seed)
+        median = SpentFigures(a=a, b=b, difference=difference)
     return SpentComparison(
         what=unit,
         system_a=systems[0],
@@ -70,8 +78,8 @@ def _compared(
         n=len(values),
         unknown_a=silent[0],
         unknown_b=silent[1],
-        mean=_means(values, clusters, seed) if len(values) else None,
-        median=_medians(values, clusters, seed) if len(values) and unit == "seconds" else None,
+        mean=mean,
+        median=median,
     )
 
 
@@ -82,13 +90,3 @@ def means_of(
     columns = {"a": values[:, 0], "b": values[:, 1]}
     estimates = mean_estimates(columns, clusters, seed=seed, proportion=proportion)
     return estimates["a"], estimates["b"]
-
-
-def _means(values: Floats, clusters: list[str], seed: int) -> SpentFigures:
-    a, b = means_of(values, clusters, seed=seed, proportion=False)
-    return SpentFigures(a=a, b=b, difference=difference_and_test(values, clusters, seed=seed).difference)
-
-
-def _medians(values: Floats, clusters: list[str], seed: int) -> SpentFigures:
-    a, b, difference = median_estimates(values, clusters, seed=seed)
-    return SpentFigures(a=a, b=b, difference=difference)

@@ -74,7 +74,10 @@ def match(
     for side in (a, b):
         if not side.judgements:
             raise DataError(f"{side.name} has no judgements, so there is nothing to compare.")
-        _check_metrics(side, metrics)
+        known = {name for row in side.judgements for name in (row.judge, row.metric)}
+        for name in metrics:
+            if name not in known:
+                raise DataError(f"{side.name} has no metric {name!r}. {nearest(name, known)}")
     pairs = _systems(a, b, systems)
     ids, n_left_out = _questions(a, b, pairs, shared)
     keys, problems = {}, []
@@ -104,13 +107,6 @@ def match(
 
 def _cannot(a: JudgedRun, b: JudgedRun, problems: Sequence[str], advice: str) -> DataError:
     return DataError(f"{a.name} (A) and {b.name} (B) cannot be compared: {'; '.join(problems)}. {advice}")
-
-
-def _check_metrics(side: JudgedRun, metrics: Collection[str]) -> None:
-    known = {name for row in side.judgements for name in (row.judge, row.metric)}
-    for name in metrics:
-        if name not in known:
-            raise DataError(f"{side.name} has no metric {name!r}. {nearest(name, known)}")
 
 
 def _metrics(side: JudgedRun) -> str:

@@ -187,7 +187,7 @@ def _paired(
     texts: list[dict[str, list[Question | Document]]] = [defaultdict(list), defaultdict(list)]
     for side, rows in zip(texts, (alone, new), strict=True):
         for row in rows:
-            side[_text_of(row)].append(row)
+            side[_plain(row.question if isinstance(row, Question) else row.text)].append(row)
     renamed = {
         rows[0].id: texts[1][text][0]
         for text, rows in texts[0].items()
@@ -197,10 +197,6 @@ def _paired(
     pairs = [(row, other) for row in before if (other := partner[row.id]) is not None]
     taken = {row.id for row in renamed.values()}
     return pairs, [row for row in alone if row.id not in renamed], [row for row in new if row.id not in taken]
-
-
-def _text_of(row: Question | Document) -> str:
-    return _plain(row.question if isinstance(row, Question) else row.text)
 
 
 def _plain(text: str) -> str:

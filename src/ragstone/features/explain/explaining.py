@@ -94,7 +94,9 @@ def explain(text: str) -> list[Explanation]:
     entries: dict[str, list[Explanation]] = {}
     for explanation in explanations():
         entries.setdefault(explanation.code.replace("_", "-"), []).append(explanation)
-    code = _code_of(text)
+    # `NotInLedger`, `not_in_ledger` and `not in ledger` are one code.
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", text.strip(" .:`'\""))
+    code = re.sub(r"[\s_-]+", "-", apart).casefold()
     if found := entries.get(code) or entries.get(f"exit-{code.removeprefix('exit-code-')}"):
         return found
     if " " in text.strip() and (found := _of_message(text[:LONGEST], entries)):
@@ -148,12 +150,6 @@ def _of_notes() -> Iterator[Explanation]:
                     numbers=dict(sentence.needs),
                     never_beside=[*sentence.never_beside],
                 )
-
-
-def _code_of(text: str) -> str:
-    """Return a text as codes are written: `NotInLedger`, `not_in_ledger` and `not in ledger` are one."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", text.strip(" .:`'\""))
-    return re.sub(r"[\s_-]+", "-", apart).casefold()
 
 
 def _of_message(text: str, entries: dict[str, list[Explanation]]) -> list[Explanation]:

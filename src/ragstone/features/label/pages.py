@@ -201,6 +201,8 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
         raise DataError(f"{data.n} answers to label: give 1 or more.")
     if data.seed < 0:
         raise DataError(f"The seed {data.seed}: give 0 or more.")
+    # The filter that chose these answers, now or when their run was judged.
+    chosen = chosen_in(app.runs.find(data.run), data.where if data.by == "chosen" else None)
     strata = ("system", *([data.stratum.strip()] if data.stratum.strip() else []), "score")
     plan = Plan(
         name=data.name.strip(),
@@ -212,7 +214,7 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
             strata=strata,
             seed=data.seed,
             systems=(data.system_a, data.system_b) if data.by == "difference" else msgspec.UNSET,
-            where=_filter_of(app, data) or msgspec.UNSET,
+            where=(chosen and chosen.where) or msgspec.UNSET,
         ),
         scale=_scale(data.scale),
         annotators=[name.strip() for name in data.annotators.split(",") if name.strip()],
@@ -229,12 +231,6 @@ def make(request: AnyRequest, app: AtApp, data: JSONBody[QueueForm]) -> dict[str
     keep_queue(app, queue, texts)
     app.audit(request, "queue made", queue=queue.name, run=data.run, by=data.by, items=len(queue.items))
     return {"go": f"{LABEL}/{queue.name}/progress"}
-
-
-def _filter_of(app: AppState, data: QueueForm) -> str:
-    """Return the filter that chose these answers, now or when their run was judged; empty for none."""
-    chosen = chosen_in(app.runs.find(data.run), data.where if data.by == "chosen" else None)
-    return chosen.where if chosen else ""
 
 
 def _way(name: str) -> Way:

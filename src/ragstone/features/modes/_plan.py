@@ -64,6 +64,7 @@ def plan_modes(
         if (row.judge, row.metric, row.model) == (lead.judge, lead.metric, lead.model)
     }
     of_workbench = sorted(settings.path(settings.workbench.labels).glob("*.jsonl"))
+    label_files = dict.fromkeys(path.absolute() for path in [*labels, *of_workbench])
     answers, wrong = [], {}
     joined = join_questions((row for rows in run.answers.values() for row in rows), run.questions)
     n = 0
@@ -93,7 +94,7 @@ def plan_modes(
         clusters=dict(question_clusters(run.questions.values(), judgements)),
         beside=_beside(judgements, {key for key, is_wrong in wrong.items() if is_wrong}),
         judges=read_mode_judges(settings.path(MODES)),
-        labels=[*_labels([*labels, *of_workbench])],
+        labels=[label for path in label_files for label in read_rows(path, Label)],
         model=model,
     )
 
@@ -141,8 +142,3 @@ def _beside(judgements: Iterable[Judgement], wrong: set[Key]) -> dict[Key, str]:
             ]
             said.setdefault((row.question_id, row.system), []).extend(parts)
     return {key: "\n".join(parts) for key, parts in said.items() if parts}
-
-
-def _labels(paths: Iterable[Path]) -> Iterable[Label]:
-    for path in dict.fromkeys(path.absolute() for path in paths):
-        yield from read_rows(path, Label)

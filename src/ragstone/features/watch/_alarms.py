@@ -410,7 +410,11 @@ def folded(alarms: Sequence[Alarm], streams: Sequence[Stream]) -> list[Alarm]:
     change is left without that value. Shares of a judge's labels move together: the strongest comes first.
     Judges that got other names on the same day are one change.
     """
-    named = _by_day([alarm for alarm in alarms if alarm.how == "named"])
+    by_day: dict[date, list[Alarm]] = {}
+    for alarm in alarms:
+        if alarm.how == "named":
+            by_day.setdefault(alarm.since, []).append(alarm)
+    named = [msgspec.structs.replace(first, beneath=tuple(rest)) for first, *rest in by_day.values()]
     whole = [alarm for alarm in alarms if alarm.how == "logged" and not alarm.tag]
     parts = [alarm for alarm in alarms if alarm.how == "logged" and alarm.tag]
     other = [alarm for alarm in alarms if alarm.how == "canaries"]
@@ -436,13 +440,6 @@ def folded(alarms: Sequence[Alarm], streams: Sequence[Stream]) -> list[Alarm]:
             left.append(head)
     explained = [msgspec.structs.replace(head, beneath=tuple(beneath[at])) for at, head in enumerate(alone)]
     return [*_by_label([*left, *explained]), *named, *other]
-
-
-def _by_day(named: Sequence[Alarm]) -> list[Alarm]:
-    by_day: dict[date, list[Alarm]] = {}
-    for alarm in named:
-        by_day.setdefault(alarm.since, []).append(alarm)
-    return [msgspec.structs.replace(first, beneath=tuple(rest)) for first, *rest in by_day.values()]
 
 
 def _by_label(alarms: Sequence[Alarm]) -> list[Alarm]:

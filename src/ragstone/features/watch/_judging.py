@@ -117,22 +117,18 @@ class _DueWork:
             async for row in judge_rows(
                 lambda: answers, lacking, self._session, len(answers), context=self._context
             ):
-                rows += [row] if self._counts(row) else []
-                if len(rows) % COUNTED == 0:
-                    self._spending.count()
+                if row.status == "over_budget":
+                    self.cut_off = True
+                elif not (row.error or "").startswith(OFFLINE):  # it says something of its exchange
+                    rows.append(row)
+                    if len(rows) % COUNTED == 0:
+                        self._spending.count()
         except asyncio.CancelledError:
             self._keep(rows, answers)
             raise Stopped(
                 "stopped. What was judged is kept: run the same command again to continue."
             ) from None
         return self._keep(rows, answers)
-
-    def _counts(self, row: Judgement) -> bool:
-        """Return whether a judgement says something of its exchange, and not of the budget or the ledger."""
-        if row.status == "over_budget":
-            self.cut_off = True
-            return False
-        return not (row.error or "").startswith(OFFLINE)
 
     def _keep(self, rows: Sequence[Judgement], answers: Sequence[Answer]) -> set[int]:
         scores = [(int(row.question_id), scored_of(row, self._modes)) for row in rows]

@@ -259,9 +259,12 @@ class TraceCollector:
         Raises DataError for what is no OTLP, MissingExtra for protobuf without its package, OSError where
         nothing can be written, see `problem`.
         """
-        loop, pool = asyncio.get_running_loop(), self._processes()
+        if self._pool is None:
+            n = min(MOST_PROCESSES, os.cpu_count() or 1)
+            self._pool = ProcessPoolExecutor(n, get_context("spawn"), initializer=_end_with_parent)
+        pool = self._pool
         try:
-            masked = await loop.run_in_executor(
+            masked = await asyncio.get_running_loop().run_in_executor(
                 pool, _MASKED[signal], body, encoding, self.section, self._own, self._secret
             )
         except BrokenProcessPool:
@@ -274,12 +277,6 @@ class TraceCollector:
             except DataError as mistake:
                 raise OSError(str(mistake)) from None
         return masked.receipt
-
-    def _processes(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            n = min(MOST_PROCESSES, os.cpu_count() or 1)
-            self._pool = ProcessPoolExecutor(n, get_context("spawn"), initializer=_end_with_parent)
-        return self._pool
 
     def close(self) -> None:
         """Write what waits, and close the file."""
