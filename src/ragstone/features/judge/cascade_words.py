@@ -1,14 +1,9 @@
 """What a cascade has saved, in words."""
 
-from typing import TYPE_CHECKING
-
 from ragstone.kernel.document.numbers import count, usd
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.records import Usage
-
-if TYPE_CHECKING:
-    pass
 
 
 def savings_line(saved: CascadeSavings) -> str:
