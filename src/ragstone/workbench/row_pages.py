@@ -93,7 +93,6 @@ def row(
         chips=_chips(opened_row.columns, dict(of_list)),
         chosen=chosen,
         row_systems=len(systems),
-        labelled_at=places.at,
         can_pick=places.can_pick and bool(n_judged),
         tries=next(iter(offered(app, folder)), None) if person.may("owner") else None,
         may_note=person.may("annotator"),

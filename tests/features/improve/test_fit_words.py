@@ -1,5 +1,6 @@
 """The words of what fitted cascades are expected to do."""
 
+import msgspec
 import pytest
 from tests.support.surfaces import shown as surface
 
@@ -88,3 +89,16 @@ def test_a_judge_that_hands_nothing_on_is_told(says):
     members = [Member(judge="containment", cut=0.5, unsure=(0.5, 0.5)), Member(judge="correctness", cut=50)]
     judge = CascadeJudge(name="s", version=1, inputs=["answer"], scale=(0, 1), source="t", members=members)
     says(shown(fitted(judge=judge)))
+
+
+def test_one_judge_by_two_models_is_told_apart_by_them():
+    judge = msgspec.structs.replace(
+        fitted().judge,
+        members=[
+            Member(judge="correctness", model="openai/small", cut=0.5, unsure=(0, 0)),
+            Member(judge="correctness", model="openai/big", cut=50),
+        ],
+    )
+    text = shown(fitted(judge=judge))
+    assert "cascade minus correctness by openai/small" in text
+    assert "correctness by openai/big says yes from 50 on." in text

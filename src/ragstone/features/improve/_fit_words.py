@@ -11,12 +11,11 @@ from ragstone.kernel.version import __version__
 
 def fit_document(fit: CascadeFit) -> ReportDocument:
     """Return what `ragstone judges fit` shows: thresholds, agreement with people, and what it takes."""
-    cheap, dear = fit.judge.members
+    primary, fallback = _names(fit)
     every = {"fitted on": fit.in_sample, "cross-validated": fit.cross_validated, "set apart": fit.tested}
     measured = {name: figures for name, figures in every.items() if figures}
-    rows: list[Row] = [
-        [f"  {name}", *cells] for name, cells in _lines(list(measured.values()), cheap.judge, dear.judge)
-    ]
+    lines = _lines(list(measured.values()), primary, fallback)
+    rows: list[Row] = [[f"  {name}", *cells] for name, cells in lines]
     columns = [Column("agreement with people", text=True), *map(Column, measured)]
     return ReportDocument(
         title="",
@@ -31,28 +30,40 @@ def fit_document(fit: CascadeFit) -> ReportDocument:
     )
 
 
-def _lines(measured: list[FitFigures], cheap: str, dear: str) -> list[tuple[str, list[str]]]:
+def _names(fit: CascadeFit) -> list[str]:
+    """Return what tells both judges apart: their names, and the models where one judge asks two."""
+    is_one = len({member.judge for member in fit.judge.members}) == 1
+    return [
+        f"{member.judge} by {member.model}" if is_one and member.model else member.judge
+        for member in fit.judge.members
+    ]
+
+
+def _lines(measured: list[FitFigures], primary: str, fallback: str) -> list[tuple[str, list[str]]]:
     """Return the lines of the table: what each is, and its value in each column."""
     return [
         ("the cascade", [_agreement(figures.cascade) for figures in measured]),
-        ("cheap, where sure", [_agreement(figures.decided) for figures in measured]),
-        (f"{cheap} alone", [_agreement(figures.cheap) for figures in measured]),
-        (f"{dear} alone", [_agreement(figures.dear) for figures in measured]),
-        ("cascade minus cheap", [_agreement(figures.cascade_minus_cheap) for figures in measured]),
-        ("cascade minus dear", [_agreement(figures.cascade_minus_dear) for figures in measured]),
-        ("decided by the cheap", [_share(figures) for figures in measured]),
+        (f"{primary}, where sure", [_agreement(figures.decided) for figures in measured]),
+        (f"{primary} alone", [_agreement(figures.cheap) for figures in measured]),
+        (f"{fallback} alone", [_agreement(figures.dear) for figures in measured]),
+        (f"cascade minus {primary}", [_agreement(figures.cascade_minus_cheap) for figures in measured]),
+        (f"cascade minus {fallback}", [_agreement(figures.cascade_minus_dear) for figures in measured]),
+        (f"decided by {primary}", [_share(figures) for figures in measured]),
         ("answers", [count(figures.n_answers) for figures in measured]),
         ("questions", [count(figures.n_questions) for figures in measured]),
     ]
 
 
 def _thresholds(fit: CascadeFit) -> list[str]:
-    cheap, dear = fit.judge.members
-    low, high = cheap.unsure or (0.0, 0.0)
-    handed = "passes nothing on" if low == high == cheap.cut else f"passes on scores from {low:g} to {high:g}"
+    names = _names(fit)
+    primary, fallback = fit.judge.members
+    low, high = primary.unsure or (0.0, 0.0)
+    handed = (
+        "passes nothing on" if low == high == primary.cut else f"passes on scores from {low:g} to {high:g}"
+    )
     return [
-        f"{cheap.judge} says yes from {cheap.cut:g} on and {handed}.",
-        f"{dear.judge} says yes from {dear.cut:g} on.",
+        f"{names[0]} says yes from {primary.cut:g} on and {handed}.",
+        f"{names[1]} says yes from {fallback.cut:g} on.",
     ]
 
 
