@@ -55,7 +55,7 @@ def read_study_rows(settings: Settings) -> StudyRows:
             "say which documents are copies of each other in several languages: name the field of their "
             'metadata that they share, e.g. [documents] copies = "parallel_id".'
         )
-    corpus = read_documents(settings, paths)
+    corpus = read_documents(settings)
     documents, n_documents = _documents_with_lang(corpus.documents)
     same = same_documents(documents, key)
     documents = _in_chosen_langs(documents, settings.bench.languages.langs)

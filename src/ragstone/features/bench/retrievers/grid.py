@@ -139,7 +139,7 @@ def read_bench(settings: Settings) -> RetrieverBenchRows:
             f"{settings.path(path)}: no question names the documents that hold its answer, so nothing can "
             "be measured. Give them as document_ids, or as evidence."
         )
-    corpus = read_documents(settings, paths)
+    corpus = read_documents(settings)
     if not corpus.documents:
         raise DataError(f"no documents in {', '.join(paths)}. Check [documents] paths.")
     check_ids_meet(questions, corpus.documents)
