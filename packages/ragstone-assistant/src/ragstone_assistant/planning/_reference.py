@@ -1,7 +1,6 @@
 """What a turn points at: `it` and its like stand for what the same turn, or the one before it, has named."""
 
 import re
-from collections.abc import Iterator
 
 from ragstone.kernel.corpus.tokens import tokenize
 from ragstone_assistant._domain import Domain
@@ -18,7 +17,8 @@ def stands_for_nothing(text: str, lang: str, domain: Domain, name: str) -> bool:
     work?", but not in "How much water does it need?".
     """
     named = False
-    for part in _parts(text, lang, domain):
+    joins = domain.pattern(lang, "joins")  # words such as `and`
+    for part in (part for marked in _MARKS.split(text) for part in joins.split(said(marked))):
         for match in domain.pattern(lang, name).finditer(said(part)) if domain.words(lang, name) else ():
             if not named or not domain.pattern(lang, "pronouns").search(f" {match[0].strip()} "):
                 return True
@@ -29,13 +29,6 @@ def stands_for_nothing(text: str, lang: str, domain: Domain, name: str) -> bool:
 def goes_on(text: str, lang: str, domain: Domain) -> bool:
     """Say whether a turn cannot be understood alone, because it refers to what an earlier one has named."""
     return stands_for_nothing(text, lang, domain, "referring")
-
-
-def _parts(text: str, lang: str, domain: Domain) -> Iterator[str]:
-    """Return the parts of a text between its marks and words such as `and`."""
-    joins = domain.pattern(lang, "joins")
-    for marked in _MARKS.split(text):
-        yield from joins.split(said(marked))
 
 
 def _nouns(part: str, lang: str, domain: Domain) -> list[str]:

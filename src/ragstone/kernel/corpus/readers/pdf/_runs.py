@@ -230,7 +230,10 @@ def read_page(page: "PdfPage") -> PageRuns:
         characters = _mend_ligatures(text) if has_rtl else text.text
         spans = [span for line in _lines(text.text) for span in _objects(text, *line)]
         places = text.places(spans)
-        upright = _upright(spans, places)
+        quarters = [0] * 4  # turns -> characters
+        for (start, end, _), drawn in zip(spans, places, strict=True):
+            quarters[drawn.quarter] += end - start
+        upright = quarters.index(max(quarters))
         bounds = left, bottom, right, top = page.get_bbox()
         width, height = (right - left, top - bottom)
         turned_page = (height, width) if upright % 2 else (width, height)
@@ -245,14 +248,6 @@ def read_page(page: "PdfPage") -> PageRuns:
         layer.close()
     rtl = has_rtl and 2 * len(RTL.findall(characters)) > len(characters)
     return PageRuns(characters, *turned_page, runs, others, has_rtl, rtl)
-
-
-def _upright(spans: list[Span], places: list[DrawingPlace]) -> int:
-    """Return the quarter turns of most characters."""
-    quarters = [0] * 4
-    for (start, end, _), drawn in zip(spans, places, strict=True):
-        quarters[drawn.quarter] += end - start
-    return quarters.index(max(quarters))
 
 
 def _runs(
