@@ -51,6 +51,7 @@ NARROW = 0.03
 LONGEST = 120  # characters of an example
 LONGEST_NAME = 40  # characters in a terminal
 LEADS = ("faithfulness", "answered", "relevance", "feedback")
+SHOW_GAPS = ("answered", "faithfulness")  # the metrics by which an exchange is one of a gap
 ALL = {"good": "All metrics", "alarms": "All alarms", "gaps": "All gaps"}
 CAUSES = {
     "application": "The application changed, not the judge",
@@ -364,14 +365,17 @@ def lead_rows(look: Look) -> list[MetricRow]:
 
 def _good(look: Look) -> HeadlineFinding:
     rows = [row for row in lead_rows(look) if row.recent and row.recent.mean is not None][:SHOWN_FIGURES]
+    held = look.overview
+    is_part = bool(look.since and held.first and held.first < look.since)
+    late = f", last {RECENT_DAYS} days" if is_part else ""
     figures = [
-        Figure(row.mean.metric, mean_of(row.recent), _interval(row.recent), rests_on(row.recent))
+        Figure(row.mean.metric + late, mean_of(row.recent), _interval(row.recent), rests_on(row.recent))
         for row in rows
         if row.recent and row.recent.mean is not None
     ]
     if not figures:
         return HeadlineFinding("Is it good?", [], ["No exchange has been judged yet."])
-    span = f"Means of the last {RECENT_DAYS} days of the log, to {day_of(look.overview.last)}."
+    span = f"Means of the last {RECENT_DAYS} days of the log, to {day_of(held.last)}."
     return HeadlineFinding("Is it good?", figures, [span, trust(rows)])
 
 
@@ -430,7 +434,7 @@ def _changed(look: Look) -> HeadlineFinding:
     question = "Did it change?"
     open_alarms = sorted(look.open_alarms, key=_weight)
     if not open_alarms:
-        return HeadlineFinding(question, [], [_quiet(look)])
+        return _quiet(question, look)
     first = open_alarms[0]
     figure = Figure(
         f"{metric_of(first)}, since {day_of(first.since)}",
@@ -455,18 +459,19 @@ def _weight(alarm: Alarm) -> tuple[bool, int, float]:
     return not alarm.worse, rank, -abs(alarm.moved)
 
 
-def _quiet(look: Look) -> str:
+def _quiet(question: str, look: Look) -> HeadlineFinding:
+    """Return what is said where no alarm is open: that it is too early, or that nothing was found."""
     held = look.overview
     days = (held.last - held.first).days if held.first and held.last else 0
     if days < look.baseline_days:
-        return (
-            f"Too early to tell: the search for changes starts after {plural(look.baseline_days, 'day')}, "
-            f"and the log has {plural(days, 'complete day')}."
+        early = (
+            f"The search for changes starts after {plural(look.baseline_days, 'day')}, and the log has "
+            f"{plural(days, 'complete day')}."
         )
+        return HeadlineFinding(question, [], [early], instead="Too early to tell")
     over = len(look.alarms)
-    return "No alarm is open." + (
-        f" Below: {plural(over, 'alarm')}, over or showing an improvement." if over else ""
-    )
+    others = [f"Below: {plural(over, 'alarm')}, over or showing an improvement."] if over else []
+    return HeadlineFinding(question, [], others, instead="No alarm is open")
 
 
 def metric_of(alarm: Alarm) -> str:
@@ -484,9 +489,7 @@ def _missing(look: Look) -> HeadlineFinding:
     if gaps is None:
         return HeadlineFinding(question, [], ["Gaps have not been looked for yet: run `ragstone watch`."])
     if not gaps.gaps:
-        return HeadlineFinding(
-            question, [], [f"Since {day_of(gaps.since)} every judged question got an answer."]
-        )
+        return _no_gap(question, gaps.since, look)
     first = gaps.gaps[0]
     figure = Figure(
         first.name,
@@ -497,6 +500,20 @@ def _missing(look: Look) -> HeadlineFinding:
     sentences = [f"For example: {one_line(first.examples[0].question, LONGEST)}"]
     sentences += [f"Nearest document: {first.nearest[0].document_id}."] if first.nearest else []
     return HeadlineFinding(question, [figure], sentences)
+
+
+def _no_gap(question: str, since: date, look: Look) -> HeadlineFinding:
+    """Return what is said where no gap was found: only judges of SHOW_GAPS can find one."""
+    scored = {row.mean.metric for row in look.rows if row.recent and row.recent.n}
+    able = [metric for metric in SHOW_GAPS if metric in scored]
+    if not able:
+        return HeadlineFinding(
+            question, [], [f"Since {day_of(since)} no exchange was scored for {' or '.join(SHOW_GAPS)}."]
+        )
+    every = f"Since {day_of(since)} every judged question got an answer that its contexts support."
+    if len(able) < len(SHOW_GAPS):
+        every = f"Since {day_of(since)}, by {able[0]} alone."
+    return HeadlineFinding(question, [], [every], instead="No gap was found")
 
 
 def held_words(look: Look) -> list[tuple[str, str]]:
@@ -511,8 +528,8 @@ def held_words(look: Look) -> list[tuple[str, str]]:
         ("in the log", plural(held.n_exchanges, "exchange") + span),
         (
             "in the sample",
-            f"{count(held.n_sampled)}{share}, {count(held.n_judged)} judged by all judges, "
-            f"{count(look.left)} left",
+            f"{count(held.n_sampled)}{share}, {count(held.n_sampled - look.left)} judged by all chosen "
+            f"judges, {count(look.left)} left",
         ),
         ("people's feedback", f"on {plural(held.n_feedback, 'exchange')}"),
         *use_words(look.use.whole),

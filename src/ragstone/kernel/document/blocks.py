@@ -141,7 +141,8 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class HeadlineFinding(msgspec.Struct, frozen=True):
-    """A question, the figures that answer it, and what they mean. Without figures it was not measured.
+    """A question, the figures that answer it, and what they mean. Without figures it was not measured, unless
+    `instead` says what was found.
 
     below: what else stands further down, where the figures are shown; empty if they are all there is. anchor,
     link: where all numbers stand, and what that is called. instead: what stands in place of figures.
@@ -158,7 +159,7 @@ class HeadlineFinding(msgspec.Struct, frozen=True):
 
 def told(finding: HeadlineFinding) -> list[str]:
     """Return the sentences of a finding for where its figures are shown in another form."""
-    return finding.sentences if finding.figures else ["Not measured.", *finding.sentences]
+    return finding.sentences if finding.figures else [f"{finding.instead}.", *finding.sentences]
 
 
 class Findings(Block, frozen=True, kw_only=True):
