@@ -23,8 +23,8 @@ def read_lines(read: ReadCounts) -> list[str]:
         lines.append(f"{plural(read.without_question, 'row')} without a question, left out.")
     if read.unread_times:
         lines.append(
-            f"The time of {plural(read.unread_times, 'row')} is not in a known format, or not between 1973 and "
-            "2103."
+            f"The time of {plural(read.unread_times, 'row')} is not in a known format, or not between 1973 "
+            "and 2103."
         )
     elif read.without_time:
         lines.append(f"{plural(read.without_time, 'row')} without a time in a known field.")
