@@ -321,7 +321,7 @@ def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp
         stopped = start(tmp_path, base_url)
         wait_for(base_url, "n_looks", 2)
         os.kill(stopped.pid, signal.SIGINT)
-        _, said = stopped.communicate(timeout=30)
+        _, said = stopped.communicate(timeout=60)
         assert stopped.returncode == 2
         says(sentence_in(said, "The submitted batches"))
         again = start(tmp_path, base_url)

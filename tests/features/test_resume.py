@@ -67,7 +67,7 @@ def test_sigterm_ends_with_one_sentence_and_loses_nothing(tmp_path, monkeypatch,
         signal.signal(signal.SIGINT, before)
         wait_for(base_url, "n_requests", N_ANSWERS // 2)
         stopped.terminate()
-        _, said = stopped.communicate(timeout=30)
+        _, said = stopped.communicate(timeout=60)
         assert stopped.returncode == 143
         assert said.splitlines()[-1].endswith(
             " of 60 judgements are in judgements.jsonl.partial. "

@@ -58,7 +58,7 @@ def test_two_presses_at_once_load_it_once(client, monkeypatch):
 
     def run(settings, **_options):
         began.append(settings.run.name)
-        go.wait(30)
+        go.wait(60)
 
     monkeypatch.setattr(pages, "run", run)
     for _ in range(3):

@@ -110,9 +110,9 @@ def test_time_grows_with_the_number_of_questions_not_with_its_square():
     texts = [f"What does number {n} of family {n % 7} cost?" for n in range(4000)]
 
     def seconds(n_texts):
-        started = time.perf_counter()
+        started = time.process_time()
         list(find_repeats(texts[:n_texts]))
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     least = {n_texts: min(seconds(n_texts) for _ in range(3)) for n_texts in (500, 4000)}
     assert least[4000] < 24 * least[500]  # 8 times the questions; 64 times the pairs

@@ -114,7 +114,7 @@ async def test_nobody_there_is_told_at_once_and_found_when_it_comes(tmp_path, mo
 
 
 async def test_who_must_wait_long_is_told_so_instead(fake_openai, tmp_path):
-    fake_openai.script = in_turn(fail(429, "slow down", retry_after=20), "works")
+    fake_openai.script = in_turn(fail(429, "slow down", retry_after=120), "works")
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
         ask = await session.models.ask(MODEL)
         started = time.monotonic()
@@ -122,7 +122,7 @@ async def test_who_must_wait_long_is_told_so_instead(fake_openai, tmp_path):
             await ask(asked("a"))
         assert caught.value.status == "rate_limited"
         assert (await ask(asked("b"))).text == "works"
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60
 
 
 async def test_a_timeout_is_not_waited_for_twice(fake_openai, tmp_path):

@@ -62,7 +62,7 @@ async def test_threads_that_ask_at_once_share_one_embedder(fake_openai, tmp_path
     async with open_session(settings_of(fake_openai, tmp_path)) as session:
 
         def embedder() -> object:
-            both.wait(10)
+            both.wait(60)
             return session.embedder("openai/fake")
 
         opened = await asyncio.gather(*(asyncio.to_thread(embedder) for _ in range(both.parties)))

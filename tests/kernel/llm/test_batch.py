@@ -67,6 +67,17 @@ def command(fake_openai, tmp_path):
     return run
 
 
+async def killed_in_a_round(command, fake_openai):
+    """Submit what was collected, and end while the batch is waited for."""
+    waiting = asyncio.create_task(command.batches.round())
+    async with asyncio.timeout(60):
+        while not fake_openai.batches.n_looks:  # noqa: ASYNC110 - the server is another thread
+            await asyncio.sleep(0.005)
+    assert not waiting.done()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+
 def words(*numbers):
     return [prompt(f"Judge number {n}.") for n in numbers]
 
@@ -101,9 +112,8 @@ async def test_calls_beyond_the_limits_of_a_file_go_into_another_batch(
 async def test_the_next_command_waits_for_what_this_one_submitted(command, fake_openai):
     async with command(ahead=False) as killed:
         await killed.collect(*words(1, 2))
-        fake_openai.batches.takes_looks = 1_000
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(killed.batches.round(), 0.2)
+        fake_openai.batches.takes_looks = 1_000_000
+        await killed_in_a_round(killed, fake_openai)
     fake_openai.batches.takes_looks = 1
     async with command(ahead=False) as now:
         replies = await now.ask(*words(1, 2, 3))
@@ -115,9 +125,8 @@ async def test_the_next_command_waits_for_what_this_one_submitted(command, fake_
 async def test_a_batch_of_which_nothing_is_needed_is_not_waited_for(command, fake_openai):
     async with command(ahead=False) as other:
         await other.collect(*words(1))
-        fake_openai.batches.takes_looks = 1_000
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(other.batches.round(), 0.2)
+        fake_openai.batches.takes_looks = 1_000_000
+        await killed_in_a_round(other, fake_openai)
     fake_openai.batches.n_looks = 0
     async with command(ahead=False) as now:
         await now.collect()
@@ -186,11 +195,10 @@ async def test_an_endpoint_that_is_gone_for_long_ends_it_and_the_batch_is_picked
 async def test_a_batch_that_the_provider_does_not_know_is_told_and_not_submitted_again(
     says, command, fake_openai, tmp_path
 ):
-    fake_openai.batches.takes_looks = 1_000
+    fake_openai.batches.takes_looks = 1_000_000
     async with command(ahead=False) as killed:
         await killed.collect(*words(1))
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(killed.batches.round(), 0.2)
+        await killed_in_a_round(killed, fake_openai)
     fake_openai.batches.made.clear()
     async with command(ahead=False) as now:
         with pytest.raises(ModelError) as caught:
@@ -200,7 +208,7 @@ async def test_a_batch_that_the_provider_does_not_know_is_told_and_not_submitted
 
 
 async def test_the_deadline_of_the_run_ends_the_waiting_and_not_the_batch(command, fake_openai):
-    fake_openai.batches.takes_looks = 1_000
+    fake_openai.batches.takes_looks = 1_000_000
     async with command(ahead=False, caps=Caps(seconds=0.3)) as now:
         failures = await now.ask(*words(1))
     assert [failure.status for failure in failures] == ["timeout"]

@@ -457,7 +457,7 @@ async def test_tokens_per_minute_are_kept(tmp_path):
     with door_to(model.send, tmp_path, settings=ModelSettings(tokens_per_minute=60 * 4000)) as door:
         started = time.monotonic()
         await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(20)))
-    assert 0.15 < time.monotonic() - started < 20  # some minutes if each row counted as its most
+    assert 0.15 < time.monotonic() - started < 60  # some minutes if each row counted as its most
 
 
 async def test_a_cap_holds_over_the_network_even_while_the_endpoint_refuses_json_modes(fake_openai, tmp_path):
@@ -484,7 +484,7 @@ async def test_every_row_ends_in_its_true_status_while_the_endpoint_misbehaves(f
         ]
     )
     budget = Budget()
-    settings = fake_openai.settings(timeout_s=1.0)  # a busy machine answers within that
+    settings = fake_openai.settings(timeout_s=3.0)  # a busy machine answers within that
     with caplog.at_level(logging.DEBUG):
         async with opened(settings, tmp_path, fake_openai.model, budget) as door:
             asking = [door.ask(prompt(f"row {n}")) for n in range(300)]

@@ -147,7 +147,7 @@ class TestFirst:
                 raise CallFailed("rate_limited", "slow down", retryable=True, retry_after_s=0.01)
             if n_asked >= 20:
                 at_once.set()
-            await asyncio.wait_for(at_once.wait(), 10)
+            await asyncio.wait_for(at_once.wait(), 60)
             return SAID
 
         with door_of(send, tmp_path) as door:
@@ -161,7 +161,7 @@ class TestFirst:
             nonlocal n_asked
             n_asked += 1
             if n_asked == 1:
-                await asyncio.wait_for(others.wait(), 10)  # it ends only when the others were asked
+                await asyncio.wait_for(others.wait(), 60)  # it ends only when the others were asked
             elif n_asked == 5:
                 others.set()
             return SAID
@@ -205,7 +205,7 @@ class TestFirst:
             second = asyncio.create_task(door.ask(prompt("The second.")))
             await asyncio.sleep(0)
             first.cancel()
-            assert (await asyncio.wait_for(second, 10)).value.score == 2
+            assert (await asyncio.wait_for(second, 60)).value.score == 2
 
     async def test_what_no_call_can_get_past_ends_all(self, tmp_path):
         async def send(_prompt: Prompt) -> Completion:

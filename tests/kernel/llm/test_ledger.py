@@ -41,12 +41,19 @@ async def test_what_was_put_is_got_by_another_ledger_on_the_same_file(tmp_path):
     again.close()
 
 
-async def test_responses_that_come_together_share_a_commit(tmp_path):
+async def test_responses_that_come_together_share_a_commit(tmp_path, monkeypatch):
     opened = Ledger(tmp_path / "l")
-    started = time.monotonic()
+    commit, n_commits = opened._commit, 0
+
+    def counted(*given):
+        nonlocal n_commits
+        n_commits += 1
+        return commit(*given)
+
+    monkeypatch.setattr(opened, "_commit", counted)
     await asyncio.gather(*(opened.put(key(n), "m", SAID) for n in range(2000)))
     opened.close()
-    assert time.monotonic() - started < 2  # one commit each would take longer on any disk
+    assert n_commits < 200
 
 
 def test_a_ledger_of_a_newer_version_is_not_touched(says, tmp_path):
@@ -159,7 +166,7 @@ async def test_a_full_disk_is_an_error_of_those_who_wait_and_what_is_stored_stay
     await opened.put(key(0), "m", SAID)
     large = Completion(text="x" * 40_000)
     puts = asyncio.gather(*(opened.put(key(n), "m", large) for n in range(1, 4)), return_exceptions=True)
-    for mistake in await asyncio.wait_for(puts, 5):
+    for mistake in await asyncio.wait_for(puts, 60):
         assert isinstance(mistake, DataError)
         says(mistake)
     assert await opened.find(key(0)) == SAID
@@ -221,14 +228,15 @@ async def test_hits_are_written_while_the_ledger_is_open_and_never_one_by_one(tm
     monkeypatch.setattr(ledger, "HITS_S", 0.1)
     opened = Ledger(path)
     await opened.put(key(1), "a", USED)
-    n_before = opened._writer.total_changes
+    n_before, began = opened._writer.total_changes, time.monotonic()
     for _ in range(1000):
         await opened.find(key(1))
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while sum(int(row[2]) for row in hits_in(path)) < 1000 and time.monotonic() < deadline:  # noqa: ASYNC110 - a commit of another thread
         await asyncio.sleep(0.02)
     assert sum(int(row[2]) for row in hits_in(path)) == 1000
-    assert 1 <= opened._writer.total_changes - n_before <= 10
+    n_times = (time.monotonic() - began) / ledger.HITS_S  # that they may have been written, on a slow machine
+    assert 1 <= opened._writer.total_changes - n_before <= max(10, 1 + n_times)
     opened.close()
 
 
@@ -330,15 +338,23 @@ asyncio.run(main())
 """
 
 
+def was_used(path):
+    return path.is_file() and bool(path.read_bytes())
+
+
 @pytest.mark.kill
 def test_killed_at_any_moment_no_response_that_was_used_is_asked_for_again(tmp_path):
     path, draw = tmp_path / "l", random.Random(1)
     with running("--latency", "0.03") as base_url:
         command = [sys.executable, "-c", ASKER, base_url, str(path), str(ROOT)]
-        for _ in range(2):
+        for n_killed in range(2):
             asker = subprocess.Popen(command)
-            deadline = time.monotonic() + 20
-            while stats(base_url)["in_flight"] == 0 and asker.poll() is None and time.monotonic() < deadline:
+            deadline = time.monotonic() + 60
+            while (
+                (stats(base_url)["in_flight"] == 0 or (n_killed == 1 and not was_used(tmp_path / "l.used")))
+                and asker.poll() is None
+                and time.monotonic() < deadline
+            ):
                 time.sleep(0.005)
             time.sleep(draw.uniform(0.01, 0.1))
             asker.send_signal(signal.SIGKILL)

@@ -56,7 +56,7 @@ async def test_close_writes_what_waits_even_if_nobody_waits_for_it(ledger, ledge
     ledger.close()
     await asyncio.gather(*waiting, return_exceptions=True)
     with pytest.raises(DataError, match="the ledger is closed"):
-        await asyncio.wait_for(ledger.put(key(1), "m", SAID), 5)
+        await asyncio.wait_for(ledger.put(key(1), "m", SAID), 60)
     again = open_ledger(ledger_settings)
     assert await asyncio.gather(*(again.find(key(n)) for n in range(100))) == [SAID] * 100
     again.close()
@@ -68,7 +68,7 @@ async def test_a_cancelled_put_does_not_stop_the_writer(ledger):
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-    await asyncio.wait_for(ledger.put(key(99), "m", SAID), 5)
+    await asyncio.wait_for(ledger.put(key(99), "m", SAID), 60)
 
 
 def test_a_loop_that_ended_before_its_commit_does_not_stop_the_writer(ledger):

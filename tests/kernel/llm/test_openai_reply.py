@@ -152,15 +152,15 @@ class TestErrors:
         self, fake_openai, tmp_path
     ):
         fake_openai.script = always(stream("Maize ", events=b": ping\n\n", then="hang"))
-        async with opened(fake_openai.settings(timeout_s=0.2), tmp_path) as door:
+        async with opened(fake_openai.settings(timeout_s=1.0), tmp_path) as door:
             failure, heard = await failure_of(door)
         assert (failure.status, failure.raw, heard) == ("timeout", "Maize ", ["Maize "])
         assert fake_openai.n_requests == 1
 
     async def test_a_long_stream_that_goes_on_may_take_longer_than_the_timeout(self, fake_openai, tmp_path):
         fake_openai.script = always(stream(*"abcdefghij"))
-        fake_openai.piece_s = 0.05
-        async with opened(fake_openai.settings(timeout_s=0.3), tmp_path) as door:
+        fake_openai.piece_s = 0.12
+        async with opened(fake_openai.settings(timeout_s=1.0), tmp_path) as door:
             assert (await door.stream(ASKED, lambda _: None)).text == "abcdefghij"
 
     async def test_a_hung_endpoint_is_a_timeout(self, fake_openai, tmp_path):

@@ -29,7 +29,7 @@ ANY = [
     GeneratorExit(),
     asyncio.CancelledError(),
 ]
-WAITS_S = 10.0
+WAITS_S = 60.0
 
 # Every module that starts a thread of its own, and what is done there that none is waited for in vain.
 THREADS = {

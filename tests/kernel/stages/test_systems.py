@@ -152,10 +152,10 @@ async def test_caps_and_the_deadline_cut_questions_off(fake, root, says):
     settings = settings_of(root, mine=HttpSystem(url=fake.url, max_concurrency=1))
     rows, _ = await made(settings, caps=Caps(calls=1))
     assert [row.error and row.error.partition(":")[0] for row in rows] == [None] + ["over_budget"] * 3
-    fake.latency_s = 20
+    fake.latency_s = 120
     started = time.monotonic()
     rows, session = await made(settings, caps=Caps(seconds=0.1))
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert session.calls().late == 3
     says("\n".join(sorted(errors(rows[1:]))))
 
@@ -367,7 +367,7 @@ def test_several_calls_of_a_callable_at_once_are_as_many_as_declared(root, monke
             "    with lock:\n"
             "        now += 1\n"
             "        most = max(most, now)\n"
-            "    end = time.monotonic() + 10\n"
+            "    end = time.monotonic() + 60\n"
             f"    while most < {n} and time.monotonic() < end:\n"  # a busy machine starts threads late
             "        time.sleep(0.01)\n"
             "    time.sleep(0.02)\n"

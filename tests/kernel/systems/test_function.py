@@ -253,7 +253,7 @@ async def test_a_thread_that_ends_after_the_session_is_closed_disturbs_nobody(ca
     thread.join()
     for one in threading.enumerate():
         if one.name == "ragstone-function":
-            one.join(5)
+            one.join(60)
     assert not caplog.records
 
 

@@ -68,7 +68,7 @@ def test_one_run_that_is_indexed_does_not_keep_others_back(indexes, tmp_path, mo
 
     def slow(files, target):
         if files.folder.name == "slow":
-            going_on.wait(30)
+            going_on.wait(60)
         yield from make(files, target)
 
     monkeypatch.setattr(indexes_module, "make_index", slow)
@@ -126,7 +126,7 @@ def test_two_servers_make_an_index_once(tmp_path, monkeypatch):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     for one in servers:
         one.close()
     assert counts == [500, 500]
@@ -176,7 +176,7 @@ def test_a_run_that_grows_shows_its_last_index_until_the_next_is_made(indexes, t
     write(run, 7, "questions.jsonl.partial")
     assert n_lines(indexes, run) == 5
     monkeypatch.setattr(indexes_module, "GROWING_S", 0)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while (n := n_lines(indexes, run)) != 7 and time.monotonic() < until:
         assert n == 5
         time.sleep(0.01)
