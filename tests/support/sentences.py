@@ -69,12 +69,23 @@ def fixed_parts(code: str) -> tuple[str, ...]:
     return tuple(part for part, _, _, _ in Formatter().parse(every()[code].text))
 
 
+@cache
+def longest_part(code: str) -> str:
+    """Return the longest of these."""
+    return max(fixed_parts(code), key=len)
+
+
 def may_hold(code: str, text: str) -> bool:
     """Return whether a text has the fixed parts of a sentence in order, which is soon said."""
-    at = 0 if max(fixed_parts(code), key=len) in text else -1
+    if longest_part(code) not in text:
+        return False
+    at = 0
     for part in fixed_parts(code):
-        at = text.find(part, at) + len(part) if at >= 0 and text.find(part, at) >= 0 else -1
-    return at >= 0
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 def said_somewhere(code: str, texts: list[str]) -> bool:
