@@ -8,8 +8,9 @@ import ragstone
 from ragstone.features.compare._retrieval import compare_retrieval
 from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.paired import compare_judged
+from ragstone.features.compare.words import _rank_verdict
 from ragstone.kernel.config import Settings
-from ragstone.kernel.records import Document, Question, RankingItem
+from ragstone.kernel.records import Document, Question, Ranking, RankingItem
 from ragstone.kernel.tables import write_rows
 
 IDS = [f"q{at}" for at in range(8)]
@@ -172,3 +173,26 @@ def test_figures_are_those_that_each_run_states(tmp_path):
     assert [(one.name, one.a, one.b, one.decides) for one in found.settings or []] == [
         ("[retrieve] k", "1", "3", True)
     ]
+
+
+@pytest.mark.parametrize(
+    ("found_by_b", "words"), [("q0", "same"), ("q1", "cannot tell")], ids=["same", "cancelling"]
+)
+def test_rankings_are_the_same_only_where_no_question_differs(found_by_b: str, words: str):
+    # Both questions are of one document: A and B find it for one of the two, and nothing has an interval.
+    def side(name: str, found_for: str) -> JudgedRun:
+        ranked = [
+            Ranking(
+                question_id=asked.id,
+                retriever="bm25",
+                items=[RankingItem(document_id="d0" if asked.id == found_for else "x", score=1.0)],
+            )
+            for asked in questions(2, a_document=2)
+        ]
+        return JudgedRun(
+            name=name, judgements=judged([1.0] * 2), questions=questions(2, a_document=2), rankings=ranked
+        )
+
+    found, _ = compare_retrieval(side("a", "q0"), side("b", found_by_b), ["q0", "q1"], seed=0)
+    assert {(row.difference.value, row.difference.low) for row in found} == {(0.0, None)}
+    assert {_rank_verdict(row).words for row in found} == {words}

@@ -40,3 +40,13 @@ def test_holm_is_over_all_pairs_and_the_verdict_follows_it():
         "cannot tell",
         "worse",
     ]
+
+
+def test_rows_of_one_cluster_that_cancel_out_are_not_the_same_rows():
+    # Both have no difference and no interval; only the second has rows whose values differ.
+    same, cancelling = (
+        paired_tests(np.array(values), [(0, 1)], ["a"] * 2)[0]
+        for values in ([[1.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
+    )
+    assert (same.difference.value, same.difference.low, same.n_changed) == (0.0, None, 0)
+    assert (cancelling.difference.value, cancelling.difference.low, cancelling.n_changed) == (0.0, None, 2)

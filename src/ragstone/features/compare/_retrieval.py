@@ -105,6 +105,7 @@ def _told(name: str, queries: Pair, means: tuple[Estimate, Estimate], test: Pair
         p_holm=test.p_holm,
         family=test.family,
         verdict=test.verdict,
+        n_changed=test.n_changed,
     )
 
 

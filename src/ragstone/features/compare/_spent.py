@@ -67,10 +67,11 @@ def _compared(
     if len(values):
         a, b = means_of(values, clusters, seed=seed, proportion=False)
         test = difference_and_test(values, clusters, seed=seed)
-        mean = SpentFigures(a=a, b=b, difference=test.difference)
+        mean = SpentFigures(a=a, b=b, difference=test.difference, n_changed=test.n_changed)
     if len(values) and unit == "seconds":
         a, b, difference = median_estimates(values, clusters, seed=seed)
-        median = SpentFigures(a=a, b=b, difference=difference)
+        n_changed = int((values[:, 0] != values[:, 1]).sum())
+        median = SpentFigures(a=a, b=b, difference=difference, n_changed=n_changed)
     return SpentComparison(
         what=unit,
         system_a=systems[0],

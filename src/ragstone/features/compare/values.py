@@ -171,7 +171,8 @@ class RankComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     measure: `hit@1`, `recall@5`, ...; with other places in A and B, `recall@3 → recall@8`: of all that each
     retrieved. n: questions that both ranked and that name their documents. difference, test, p, verdict:
-    as of MetricComparison; p_holm: after Holm's correction over the `family` of rank measures.
+    as of MetricComparison; p_holm: after Holm's correction over the `family` of rank measures. n_changed:
+    questions whose values differ; None in files of older versions.
     """
 
     measure: str
@@ -186,14 +187,19 @@ class RankComparison(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float
     family: int
     verdict: Verdict
+    n_changed: int | None = None
 
 
 class SpentFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean or a median of two runs, and B's minus A's, paired by question."""
+    """A mean or a median of two runs, and B's minus A's, paired by question.
+
+    n_changed: questions that differ; None in files of older versions.
+    """
 
     a: Estimate
     b: Estimate
     difference: Estimate
+    n_changed: int | None = None
 
 
 class SpentComparison(msgspec.Struct, frozen=True, kw_only=True):

@@ -321,7 +321,7 @@ def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
         ("B", lambda row: number(row.b.value)),
         (
             BESIDE,
-            lambda row: Cell("0.00") if _same(row.difference) else _difference(row.difference, UNIT_SCALE),
+            lambda row: Cell("0.00") if row.n_changed == 0 else _difference(row.difference, UNIT_SCALE),
         ),
         (VERDICT, _rank_verdict),
     ]
@@ -335,13 +335,8 @@ def _retrieval(rows: Sequence[RankComparison]) -> list[Block]:
     ]
 
 
-def _same(estimate: Estimate) -> bool:
-    """Return whether no question differs, as far as an estimate tells."""
-    return estimate.value == 0 and estimate.low is None
-
-
 def _rank_verdict(row: RankComparison) -> Cell:
-    if _same(row.difference):
+    if row.n_changed == 0:
         return Cell("same")
     return Cell(row.verdict, p_told(row.p_holm), TONES[row.verdict])
 
@@ -373,7 +368,7 @@ def _spent(compared: Sequence[SpentComparison]) -> list[Block]:
         ("A", lambda spent: _amount(spent.figures.a.value, spent.row)),
         ("B", lambda spent: _amount(spent.figures.b.value, spent.row)),
         (Column("B − A", beside="interval"), _spent_difference),
-        (VERDICT, lambda spent: _spent_verdict(spent.figures.difference)),
+        (VERDICT, lambda spent: _spent_verdict(spent.figures)),
     ]
 
     def group(spent: _SpentRow) -> str:
@@ -577,10 +572,11 @@ def _spent_difference(spent: _SpentRow) -> Cell:
     return Cell(_signed_amount(difference.value, spent.row), ends, "strong")
 
 
-def _spent_verdict(difference: Estimate) -> Cell:
+def _spent_verdict(figures: SpentFigures) -> Cell:
     """Return whether the difference is beyond chance; nothing where too little is known."""
+    difference = figures.difference
     if difference.low is None or difference.high is None:
-        return Cell("same" if _same(difference) else "")
+        return Cell("same" if figures.n_changed == 0 else "")
     beyond = "more" if difference.low > 0 else "less" if difference.high < 0 else "cannot tell"
     return Cell(beyond, tone="strong")
 

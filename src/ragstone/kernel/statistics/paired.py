@@ -110,6 +110,8 @@ class PairedTest(msgspec.Struct, frozen=True, kw_only=True):
 
     p_holm: after Holm's correction over the `family` of tests made together. verdict: on the first: better
     (a higher mean) or worse where p_holm is at most alpha, else cannot tell, which is not "equal".
+    n_changed: rows whose two values differ; None in files of older versions. A difference of 0 without an
+    interval does not say that there are none: rows of one cluster have no interval either.
     """
 
     difference: Estimate
@@ -118,6 +120,7 @@ class PairedTest(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float
     family: int
     verdict: Verdict
+    n_changed: int | None = None
 
 
 def paired_tests(
@@ -148,8 +151,11 @@ def paired_tests(
             p_holm=float(p_holm),
             family=len(differences),
             verdict="cannot tell" if p_holm > alpha else "better" if difference.value > 0 else "worse",
+            n_changed=int((values[:, first] != values[:, second]).sum()),
         )
-        for difference, p, p_holm in zip(differences, p_values, holm(p_values), strict=True)
+        for (first, second), difference, p, p_holm in zip(
+            pairs, differences, p_values, holm(p_values), strict=True
+        )
     ]
 
 

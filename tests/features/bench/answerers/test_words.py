@@ -132,6 +132,18 @@ def test_difference_that_is_none_on_every_question_is_said_so(says):
     says(contrast_text(one))
 
 
+def test_differences_that_cancel_out_are_not_said_to_be_the_same_on_every_question():
+    # All questions are of one document, so nothing has an interval; ten others are right in each.
+    halves = {"r": [100] * 10 + [0] * 10, "g": [0] * 10 + [100] * 10}
+    rows = {name: judged(name, correct=correct) for name, correct in halves.items()}
+    grid = grid_of(cell("r", condition="retrieved"), cell("g"))
+    asked = [msgspec.structs.replace(row, document_ids=["d"]) for row in questions_of(20)]
+    [one] = board_of(rows, grid=grid, questions=asked).contrasts
+    assert (one.test.difference.value, one.test.difference.low, one.test.n_changed) == (0.0, None, 20)
+    assert "cannot tell" in contrast_text(one)
+    assert "every question" not in contrast_text(one)
+
+
 def test_difference_the_other_way_is_told_with_its_sign_turned(says):
     rows = {"r": rows_of("r", 18), "g": rows_of("g", 2)}
     grid = grid_of(cell("r", condition="retrieved"), cell("g"))

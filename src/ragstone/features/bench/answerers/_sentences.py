@@ -203,7 +203,7 @@ def contrast_text(contrast: Contrast) -> str:
         for mean, condition in zip(contrast.test.means, contrast.conditions, strict=True)
     )
     difference = contrast.test.difference
-    if difference.value == 0 and difference.low is None:
+    if difference.value == 0 and difference.low is None and contrast.test.n_changed == 0:
         return f"{_who(contrast)}: the same on every question; {first}, {second}"
     if contrast.test.verdict == "cannot tell":
         gap = f"difference {number(difference.value)}, {interval(difference)}"

@@ -132,6 +132,7 @@ class CellTest(msgspec.Struct, frozen=True, kw_only=True):
     their unit (see agreement.corrected_difference); judged: the judge's own. n_labelled: questions with
     labels of both answers; with 0 the verdict is `cannot tell` and the difference the judge's. flattery: how
     much more the judge gives the first than people do, None in another unit. All three None without labels.
+    n_changed: questions whose two scores differ; None in files of older versions.
     """
 
     first: str
@@ -148,6 +149,7 @@ class CellTest(msgspec.Struct, frozen=True, kw_only=True):
     judged: Estimate | None = None
     n_labelled: int | None = None
     flattery: Estimate | None = None
+    n_changed: int | None = None
 
 
 class AnswerStanding(msgspec.Struct, frozen=True, kw_only=True):

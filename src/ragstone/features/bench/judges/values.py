@@ -79,7 +79,8 @@ class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     difference: how much better `first` agrees with people, by the bench's measure; of the measure
     `difference` it is how much nearer it is. The interval is paired and knows of no other comparison. p,
-    p_holm, family, verdict: see statistics.paired.
+    p_holm, family, verdict: see statistics.paired. n_changed: answers that one of them is nearer to people
+    on than the other; None in files of older versions.
     """
 
     first: str
@@ -90,6 +91,7 @@ class CellComparison(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float
     family: int
     verdict: Verdict
+    n_changed: int | None = None
 
 
 class JudgeStanding(msgspec.Struct, frozen=True, kw_only=True):

@@ -538,7 +538,7 @@ def contrast_text(contrast: JudgeContrast) -> str:
 
 def difference(comparison: CellComparison) -> str:
     """Return how large a difference is, or that nothing tells the two apart."""
-    if comparison.difference.low is None and not comparison.difference.value:
+    if comparison.n_changed == 0:
         return "alike on every answer"
     return f"difference {with_ends(comparison.difference)}"
 

@@ -20,6 +20,7 @@ class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
     mean of `first` minus mean of `second`, with its paired interval, which knows of no other comparison.
     p: of the test, two-sided; p_holm: after Holm's correction over the `family` of comparisons made together.
     verdict: on `first`: better or worse where p_holm <= alpha, else cannot tell, which is not "equal".
+    n_changed: questions on which the two differ; None in files of older versions.
     """
 
     first: str
@@ -33,6 +34,7 @@ class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float
     family: int
     verdict: Verdict
+    n_changed: int | None = None
 
 
 class Leaders(msgspec.Struct, frozen=True, kw_only=True):
