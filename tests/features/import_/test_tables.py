@@ -329,3 +329,31 @@ def test_a_byte_that_is_not_utf8_skips_its_line_alone(write, says):
     assert [one.question for one in imported.questions] == ["Größe 0?", "Größe 2?"]
     for _, reason in remarks(imported):
         says(reason)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "empty"),
+    [
+        ("question,answer\n,b\na?,b\n", {}, True),
+        ("Frage,answer\n,b\na?,b\n", {"question": "Frage"}, True),
+        ("frog,answer\na?,b\nc?,d\n", {}, False),
+    ],
+)
+def test_a_column_is_asked_for_only_where_none_is_understood(write, rows, columns, empty):
+    path = write("q.csv", rows)
+    if not empty:
+        with pytest.raises(DataError, match="name its column"):
+            import_set(path, format="table", columns=columns)
+        return
+    assert remarks(import_set(path, format="table", columns=columns)) == {
+        ("skipped", "its question is empty"): (1, [f"{path}:2"])
+    }
+
+
+def test_an_answer_is_asked_for_only_where_none_is_understood(write):
+    path = write("q.csv", "question,answer\na?,\nb?,c\nd?,\n")
+    reasons = [one.reason for one in import_set(path, format="faq").summary.remarks]
+    assert reasons == [
+        "it has no answer (name its column with --column reference=COLUMN)",
+        "its answer is empty",
+    ]

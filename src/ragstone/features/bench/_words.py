@@ -59,6 +59,12 @@ def measures_in(order: Sequence[str], rows: Iterable[Mapping[str, object]]) -> l
     return [name for name in order if name in known]
 
 
+def all_of(names: Sequence[str]) -> str:
+    """Return names as `a, b and c`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def size(difference: Estimate) -> str:
     """Return how large a difference is, without its sign."""
     return with_ends(difference if difference.value >= 0 else negated(difference))

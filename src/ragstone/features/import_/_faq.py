@@ -146,6 +146,7 @@ def _after_line(text: str, heading: SectionHeading) -> int:
 
 
 NO_ANSWER = "it has no answer (name its column with --column reference=COLUMN)"
+EMPTY_ANSWER = "its answer is empty"
 EMPTY = "a question has no answer under it"
 PLAIN = frozenset({"", ".txt", ".text", ".rst"})
 
@@ -156,7 +157,7 @@ def read_faq_table(source: Source, options: ImportOptions) -> Iterator[Found]:
     Both have the row's id, else the name of the file and the number of the row. The evidence is the whole
     answer. Where a row has several answers, they are paragraphs of the document.
     """
-    number = 0
+    number, is_known = 0, "reference" in options.columns
     for location, row in asked_rows(source, options, {}):
         number += 1
         if not isinstance(row, RowQuestion):
@@ -164,8 +165,9 @@ def read_faq_table(source: Source, options: ImportOptions) -> Iterator[Found]:
             continue
         answers = references(row.question)
         if not answers:
-            yield skipped(location, NO_ANSWER)
+            yield skipped(location, EMPTY_ANSWER if is_known else NO_ANSWER)
             continue
+        is_known = True  # a row with an answer shows that its column is understood
         for misfit in row.misfits:
             yield changed(location, misfit)
         text = "\n\n".join(answers)

@@ -83,6 +83,7 @@ FIELDS = (
     f"{TAGS}NAME",
 )
 NO_QUESTION = "it has no question (name its column with --column question=COLUMN)"
+EMPTY_QUESTION = "its question is empty"
 NOT_A_TEXT = "its question is not a text but a conversation or an object"
 
 _LANG = re.compile(r"[a-z]{2,3}(?:[-_]\w+)?")
@@ -188,6 +189,11 @@ def found_in(row: Cells, columns: Mapping[str, str], location: str) -> Iterator[
     for misfit in made.misfits:
         yield changed(location, misfit)
     yield made.question
+
+
+def names_a_question(column: str) -> bool:
+    """Return whether a column is understood as that of the question."""
+    return "question" in to_canonical({column: "?"}, Question)
 
 
 def _converted(made: Cells) -> Question:

@@ -12,6 +12,8 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.import_._rows import (
+    EMPTY_QUESTION,
+    NO_QUESTION,
     Cells,
     Found,
     ImportOptions,
@@ -23,6 +25,7 @@ from ragstone.features.import_._rows import (
     document_from_context,
     document_of,
     left_out,
+    names_a_question,
     question_of,
     skipped,
 )
@@ -108,6 +111,7 @@ def asked_rows(
         check_columns(options.columns, seen, source.path)
     usual = {field: column for field, column in columns.items() if field not in options.columns}
     near = _NearNames(source.path, options.columns) if guess else None
+    has_column = "question" in options.columns or any(map(names_a_question, sheet.columns or ()))
     for number, row in sheet.rows:
         location = sheet.place(number)
         if isinstance(row, str):
@@ -121,10 +125,12 @@ def asked_rows(
             wanted = {field: column for field, column in usual.items() if column in prepared}
             wanted |= near.columns_of(prepared) if near else {}
             yield location, question_of(prepared, {**wanted, **options.columns})
-        except LeftOut as reason:
-            yield location, left_out(location, str(reason))
+            has_column = True  # a row that asks shows that the column is understood
+        except LeftOut as mistake:
+            yield location, left_out(location, str(mistake))
         except ValueError as mistake:
-            yield location, skipped(location, str(mistake))
+            reason = EMPTY_QUESTION if has_column and str(mistake) == NO_QUESTION else str(mistake)
+            yield location, skipped(location, reason)
     check_columns(options.columns, seen, source.path)
 
 

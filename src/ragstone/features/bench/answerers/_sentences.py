@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from ragstone.features.bench._words import measures_in, size
+from ragstone.features.bench._words import all_of, measures_in, size
 from ragstone.features.bench.answerers._basis import IN_ITS_EYES, best_by_labels
 from ragstone.features.bench.answerers._values import (
     AnswerBoard,
@@ -167,7 +167,7 @@ def _first_named(
     names, means = [row.cell.label for row, _ in tied], [mean for _, mean in tied]
     few = [mean for row, mean in scored if row.verdict == "too few scores"]
     some = " of the cells with enough scores" if any(own and not _is_above(own, mean) for mean in few) else ""
-    have = f"{' and '.join(names)} {'has' if len(names) == 1 else 'have'}"
+    have = f"{all_of(names)} {'has' if len(names) == 1 else 'have'}"
     return f"{have} the highest {measure}{some} {_shared(means)}", names
 
 

@@ -9,6 +9,7 @@ from ragstone.features.bench._board import LeftOutCell
 from ragstone.features.bench._plots import board_plot, price_plots
 from ragstone.features.bench._words import (
     PLACE,
+    all_of,
     bench_report,
     family_text,
     measures_in,
@@ -448,7 +449,7 @@ def outcome(board: Leaderboard) -> str:
     if not rest:
         return f"{first.configuration.name} is the only configuration that was measured."
     tied = [row for row in rest if row.comparison and abs(row.comparison.difference.value) < TIE]
-    best = " and ".join(row.configuration.name for row in (first, *tied))
+    best = all_of([row.configuration.name for row in (first, *tied)])
     alike = [
         row.configuration.name for row in rest if row.verdict == "not distinguishable" and row not in tied
     ]
