@@ -211,6 +211,10 @@ NO_JUDGEMENT = Sentence[RunSummary](
 )
 
 
+def _is_blame_unknown(summary: RunSummary) -> bool:
+    return not summary.blame and not any(row.measures for row in summary.retrieval)
+
+
 def _is_none_answerable(summary: RunSummary) -> bool:
     """Whether rankings were left out because their questions are unanswerable, and for no other reason."""
     left_out = [(row.n_unanswerable, row.n_unlabelled + row.n_unranked) for row in summary.retrieval]
@@ -221,7 +225,7 @@ BLAME_UNANSWERABLE = Sentence[RunSummary](
     code="blame-unanswerable",
     text="No question is answerable, so there is no document to find.",
     when="as for blame-unknown, but every question is unanswerable",
-    holds=lambda summary: BLAME_UNKNOWN.holds(summary) and _is_none_answerable(summary),
+    holds=lambda summary: _is_blame_unknown(summary) and _is_none_answerable(summary),
     never_beside=("blame-unknown", *BLAME_UNKNOWN_NOT),
 )
 BLAME_UNKNOWN = Sentence[RunSummary](
@@ -229,7 +233,7 @@ BLAME_UNKNOWN = Sentence[RunSummary](
     text="The questions do not name the documents that hold their answers, or there are no rankings and "
     "no contexts. Add document_ids to questions.jsonl, and rankings, or contexts to the answers.",
     when="no retriever was measured, and answers cannot be split by what their contexts hold",
-    holds=lambda summary: not summary.blame and not any(row.measures for row in summary.retrieval),
+    holds=_is_blame_unknown,
     never_beside=BLAME_UNKNOWN_NOT,
 )
 BASELINES_NOT_COMPARED = Sentence[RunSummary](
