@@ -11,9 +11,12 @@ from tests.support.judged_runs import judged, write_run
 
 from ragstone.kernel.document.html import breakable
 from ragstone.kernel.judging import summarise
+from ragstone.kernel.runs.settings import RunManifest
 from ragstone.kernel.runs.summary import Calls
+from ragstone.kernel.serve.runs import RunEntry
 from ragstone.kernel.stages.notes import judgements_alone
-from ragstone.workbench.run_table import in_order, run_table
+from ragstone.workbench.run_list_pages import run_steps
+from ragstone.workbench.run_table import in_order, metric_columns, run_table
 from ragstone.workbench.trend import RunStep, trend_chart
 
 MODEL = "openai/gpt-4o-mini"
@@ -162,7 +165,7 @@ def test_other_scales_make_the_axis_a_share(three, says):
     assert chart is not None
     # 0.5 of 0 to 1; 4 of 1 to 5 is 3 / 4
     assert [row[1] for row in chart.rows] == ["0.50", "0.75"]
-    says(sentence_in(chart.said, "1 change of"))
+    says(sentence_in(chart.said, "1 change marked"))
     assert trend_chart("grader", steps[:1]) is None
 
 
@@ -188,3 +191,24 @@ def test_the_name_of_a_model_breaks_after_a_sign_and_never_inside_a_word():
     )
     assert breakable("extractive") == "extractive"
     assert breakable("https://a.b/<i>") == "https://<wbr>a.<wbr>b/<wbr>&lt;i&gt;"
+
+
+def test_a_trend_says_where_runs_have_other_answers_and_where_no_manifest_tells_the_settings():
+    def entry(name, n, manifest=None):
+        (metric,) = summarise(judged([1] * n))
+        return RunEntry(
+            id=f"0/{name}",
+            name=name,
+            folder=Path(name),
+            written=0.0,
+            kind="judged",
+            counts={"answers": n},
+            metrics=[metric],
+            manifest=manifest,
+        )
+
+    known = RunManifest(judges={})
+    runs = [entry("a", 2), entry("b", 3), entry("c", 3, known), entry("d", 3, known)]
+    steps = run_steps(runs, metric_columns(runs)[0])
+    assert [step.changes for step in steps] == [[], ["answers: 2 → 3"], [], []]
+    assert [step.is_known for step in steps] == [True, False, False, True]

@@ -6,7 +6,7 @@ from litestar import Response, get
 from litestar.params import FromQuery
 
 from ragstone.kernel.document.html import draw, render_blocks
-from ragstone.kernel.document.numbers import one_line
+from ragstone.kernel.document.numbers import count, one_line
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.settings import differing_settings
 from ragstone.kernel.serve.frame import page
@@ -131,15 +131,19 @@ def run_steps(entries: Sequence[RunEntry], column: RunColumn) -> list[RunStep]:
             run=entry.name,
             means=[(who_answered(metric, every) or "mean", metric) for metric in means_of(entry, column)],
             changes=_changes(before, entry) if before else [],
+            is_known=before is None or not (before.manifest is None or entry.manifest is None),
         )
         for before, entry in zip([None, *entries[:-1]], entries, strict=True)
     ]
 
 
 def _changes(before: RunEntry, entry: RunEntry) -> list[str]:
+    """Return what differs: the number of answers, which of itself moves a mean, and the known settings."""
+    sizes = [run.counts.get("answers", 0) for run in (before, entry)]
+    resized = [f"answers: {count(sizes[0])} → {count(sizes[1])}"] if sizes[0] != sizes[1] else []
     if before.manifest is None or entry.manifest is None:
-        return []
-    return [
+        return resized
+    return resized + [
         f"{row.name}: {one_line(row.a or 'not set', LONGEST_SETTING)} → "
         f"{one_line(row.b or 'not set', LONGEST_SETTING)}"
         for row in differing_settings(before.manifest, entry.manifest)

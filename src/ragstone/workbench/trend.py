@@ -14,11 +14,15 @@ HEIGHT = 240  # pixels
 
 
 class RunStep(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in its place. means: (name of a line, mean); changes: what differs from the run before."""
+    """A run in its place. means: (name of a line, mean); changes: what differs from the run before.
+
+    is_known: whether both have a manifest; without, a change of settings leaves no trace.
+    """
 
     run: str
     means: list[tuple[str, MetricSummary]]
     changes: list[str]
+    is_known: bool = True
 
 
 class _ShownMean(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +60,7 @@ def trend_chart(judge: str, steps: Sequence[RunStep]) -> Chart | None:
     return Chart(
         name="run-trend",
         title=f"Means of {plural(len(steps), 'run')}",
-        said=f"{about}; {plural(n_changed, 'change')} of settings marked." if n_changed else f"{about}.",
+        said=f"{about}; {plural(n_changed, 'change')} marked." if n_changed else f"{about}.",
         spec=_spec(points, steps, lines, axis, None if as_shares else next(iter(scales))),
         head=["Run", *(["System"] if len(lines) > 1 else []), "Mean", "Interval", "Scored"],
         rows=[_row(point, several=len(lines) > 1) for point in points],

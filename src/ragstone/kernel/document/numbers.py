@@ -69,7 +69,8 @@ def with_level(estimate: Estimate | None) -> str:
     if estimate is None:
         return ""
     if estimate.low is None:
-        return "no interval: all rows are alike, or belong to one group"
+        alike = "all rows are alike, or belong to one group"
+        return f"no interval: {'there is one row' if estimate.n == 1 else alike}"
     return f"{level(estimate)} interval {interval(estimate)}"
 
 

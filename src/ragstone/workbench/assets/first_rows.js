@@ -4,7 +4,8 @@ const LOOK_MS = 400;
 
 function sayHowLong(making, n) {
   const seconds = making.remaining_s === null ? "a few seconds" : `about ${Math.max(1, Math.ceil(making.remaining_s))} s`;
-  const text = n ? `The first ${n} questions, with the scores read so far. Filters, counts and all rows follow in ${seconds}.`
+  const first = n === 1 ? "The first question" : `The first ${n} questions`;
+  const text = n ? `${first}, with the scores read so far. Filters, counts and all rows follow in ${seconds}.`
     : `The run is being indexed. Its rows appear in ${seconds}.`;
   const shown = document.getElementById("shown");
   if (shown.textContent !== text) shown.textContent = text;
