@@ -11,7 +11,7 @@ from tests.support.surfaces import plots_in
 
 from ragstone import compare_several
 from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
-from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
+from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE, OTHER_QUESTIONS
 from ragstone.features.compare.several import several_document
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.sentences import say
@@ -54,6 +54,28 @@ def test_means_of_one_judge_that_was_not_asked_alike_are_said_to_differ_by_it(tm
     assert JUDGED_UNLIKE.holds(metric)
     assert "not the same" not in ragstone("compare", *map(str, three), "--all").out
     assert not JUDGED_UNLIKE.holds(compare_several(three).metrics[0])
+
+
+def test_means_over_other_questions_are_said_to_differ_by_them(tmp_path, three, says):
+    assert not OTHER_QUESTIONS.holds(compare_several(three).metrics[0])
+    write_run(tmp_path / "few", judged([1, 1]))
+    (metric,) = compare_several([*three, tmp_path / "few"]).metrics
+    assert (metric.n_shared, metric.n_questions) == (2, 4)
+    says(say(metric, OTHER_QUESTIONS))
+    assert "the questions alone" in " ".join(
+        ragstone("compare", *map(str, [*three, tmp_path / "few"]), "--all").out.split()
+    )
+
+
+def test_one_id_of_two_questions_is_no_flip(tmp_path):
+    for name, scores, first in (("a", [1, 0], "Who?"), ("b", [0, 1], "When?"), ("c", [0, 1], "Who?")):
+        write_run(tmp_path / name, judged(scores))
+        texts = [{"id": "q0", "question": first}, {"id": "q1", "question": "Where?"}]
+        (tmp_path / name / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in texts))
+    (metric,) = compare_several([tmp_path / name for name in "abc"]).metrics
+    assert (metric.n_shared, metric.n_questions, metric.n_flips) == (1, 2, 1)
+    (metric,) = compare_several([tmp_path / name for name in "ac"]).metrics
+    assert (metric.n_shared, metric.n_questions, metric.n_flips) == (2, 2, 2)
 
 
 def test_the_command_prints_and_writes(tmp_path, three, says):

@@ -4,7 +4,7 @@ from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemBlame, SystemChange
 from ragstone.kernel.sentences import Sentence
-from ragstone.kernel.statistics import wilson_interval
+from ragstone.kernel.statistics import share_unseen
 
 NONE = ("points-none-lost", "points-none-counted")
 
@@ -16,7 +16,7 @@ def _of(row: SystemBlame) -> dict[str, str]:
         "points": plural(row.n_counted, "point"),
         "lost": count(row.n_lost),
         "hidden": count(row.n_hidden),
-        "upper": percent(wilson_interval(0, row.n_counted)[1]) if row.n_counted else "",
+        "upper": percent(share_unseen(row.n_counted)) if row.n_counted else "",
         "first": n.get(largest.first, "") if largest else "",
         "second": n.get(largest.second, "") if largest else "",
         "p": p_told(largest.p_holm) if largest else "",

@@ -121,8 +121,8 @@ NO_DIFFERENCE_HIDDEN = Sentence[Comparison](
     holds=lambda comparison: _hidden(comparison) is not None,
     needs={
         **METRICS,
-        "hidden": "upper end of Wilson's 95 % interval of 0 of these questions (or documents), on the scale "
-        "of the metric where it is largest",
+        "hidden": "upper end of Wilson's 95 % interval of 0 of these questions (or documents), the exact "
+        "bound of fewer than 7, on the scale of the metric where it is largest",
     },
     fills=_alike,
 )
@@ -272,7 +272,10 @@ WITHIN = Sentence[MetricComparison](
     when="no score differs, the judge states a scale, and no labels are given: with them people's interval "
     "says it",
     holds=lambda row: row.n_changed == 0 and row.within is not None and row.corrected is None,
-    needs={"within": "upper end of Wilson's 95 % interval of 0 of these questions (or documents)"},
+    needs={
+        "within": "upper end of Wilson's 95 % interval of 0 of these questions (or documents), the exact "
+        "bound of fewer than 7"
+    },
     fills=_changed,
     never_beside=(*CODES, "compare-scores-crossed", "compare-scores-differ", "people-labelled-both"),
 )

@@ -47,4 +47,18 @@ JUDGED_UNLIKE = Sentence[SeveralMeans](
         "ways": "; ".join(_named(means)),
     },
 )
-SENTENCES = (JUDGED_UNLIKE,)
+OTHER_QUESTIONS = Sentence[SeveralMeans](
+    code="several-other-questions",
+    text=(
+        "The columns do not have the same questions (all of them have {shared} of {questions}), so the "
+        "means may differ because of the questions alone."
+    ),
+    when="a question is missing in a column, or has another text or reference there than in another",
+    holds=lambda means: means.n_shared < means.n_questions,
+    needs={
+        "shared": "questions that all columns have, with one text and reference",
+        "questions": "questions that any column has",
+    },
+    fills=lambda means: {"shared": count(means.n_shared), "questions": count(means.n_questions)},
+)
+SENTENCES = (JUDGED_UNLIKE, OTHER_QUESTIONS)

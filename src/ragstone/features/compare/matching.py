@@ -170,6 +170,33 @@ def _questions(
     return same, len(missing) + len(further) + len(reworded) + len(other)
 
 
+class SharedQuestions(msgspec.Struct, frozen=True):
+    """Which questions some columns have in common.
+
+    n: ids that all have, with one text and reference. n_known: ids that any has. reworded: those that have
+    another text or reference in one column than in another.
+    """
+
+    n: int
+    n_known: int
+    reworded: frozenset[str]
+
+
+def shared_questions(columns: Sequence[tuple[JudgedRun, Collection[str]]]) -> SharedQuestions:
+    """Return what is common to columns, each a run and the ids of its questions. At least one is needed."""
+    texts = {id(run): _said(run) for run, _ in columns}
+    first_of: dict[str, Mapping[str, Said]] = {}
+    reworded = set()
+    for run, ids in columns:
+        own = texts[id(run)]
+        for name in ids:
+            other = first_of.setdefault(name, own)
+            if _differ(other, own, name, 0) or _differ(other, own, name, 1):
+                reworded.add(name)
+    common = set(first_of).intersection(*(ids for _, ids in columns)) - reworded
+    return SharedQuestions(len(common), len(first_of), frozenset(reworded))
+
+
 Said = tuple[str | None, tuple[str, ...] | None]
 
 

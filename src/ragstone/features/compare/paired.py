@@ -51,7 +51,7 @@ from ragstone.kernel.statistics import (
     holm,
     mcnemar_p,
     mean_estimate,
-    wilson_interval,
+    share_unseen,
 )
 from ragstone.kernel.statistics.families import ALPHA, difference_and_test
 from ragstone.kernel.statistics.paired import PairedTest, Verdict
@@ -272,7 +272,7 @@ class _Both:
             n=len(row.ids),
             n_clusters=n_clusters,
             difference=difference,
-            within=wilson_interval(0, n_clusters)[1] * width if width and not n_changed else None,
+            within=share_unseen(n_clusters) * width if width and not n_changed else None,
             test=test.test,
             p=test.p,
             p_holm=p_holm[0] if corrected else p_holm[1],

@@ -8,9 +8,9 @@ import msgspec
 from ragstone.features.compare._chosen import chosen_before
 from ragstone.features.compare._chosen_sentence_table import MEANS_OF_CHOSEN
 from ragstone.features.compare._repeats import fold_repeats
-from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE
+from ragstone.features.compare._several_sentence_table import JUDGED_UNLIKE, OTHER_QUESTIONS
 from ragstone.features.compare.comparing import Source, read_judged
-from ragstone.features.compare.matching import JudgedRun, is_low_best
+from ragstone.features.compare.matching import JudgedRun, SharedQuestions, is_low_best, shared_questions
 from ragstone.features.compare.matrix import MatrixPoint, is_crossed, lay_out, matrix_blocks, point_of
 from ragstone.features.compare.values import SeveralMeans, SeveralRuns
 from ragstone.kernel.document.blocks import (
@@ -61,6 +61,7 @@ def compare_several(
             "other questions. Name only runs with the same filter, or only runs without one."
         )
     columns: dict[str, list[Judgement]] = {}
+    run_of: dict[str, JudgedRun] = {}
     clusters: dict[str, str] = {}
     usd: dict[str, Estimate] = {}
     means: dict[tuple[str, str], dict[str, MetricSummary]] = {}
@@ -73,7 +74,9 @@ def compare_several(
         several = len({split_repeat(row.system)[0] for row in run.judgements}) > 1
         clusters |= question_clusters(run.questions, run.judgements)
         for row in fold_repeats(run).judgements:
-            columns.setdefault(f"{name}: {row.system}" if several else name, []).append(row)
+            column = f"{name}: {row.system}" if several else name
+            columns.setdefault(column, []).append(row)
+            run_of[column] = run
         for system, cost in _costs(run, seed).items():
             usd[f"{name}: {system}" if several else name] = cost
         for mean in summarise(run.judgements, clusters=question_clusters(run.questions), seed=seed):
@@ -85,15 +88,23 @@ def compare_several(
     if not means:
         raise DataError(f"No run was judged by {' or '.join(metrics) or 'any judge'}. Name another --metric.")
     low_best = {judge for judge, _ in means if is_low_best(judge, read)}
+    rows_of = {key: _rows_of(columns, own) for key, own in means.items()}
+    questions = {key: _questions(run_of, rows) for key, rows in rows_of.items()}
     compared = [
         SeveralMeans(
             judge=judge,
             metric=metric,
             means=own,
-            n_flips=_flips(columns, own),
+            n_flips=_flips(rows_of[judge, metric], own, questions[judge, metric].reworded),
             # The first rank is that of the highest mean: no good one where the lowest score is the best.
-            ranks=msgspec.UNSET if judge in low_best else _ranks(columns, own, clusters, seed),
+            ranks=(
+                msgspec.UNSET
+                if judge in low_best
+                else _ranks(rows_of[judge, metric], own, questions[judge, metric].reworded, clusters, seed)
+            ),
             best="lowest" if judge in low_best else msgspec.UNSET,
+            n_questions=questions[judge, metric].n_known,
+            n_shared=questions[judge, metric].n,
         )
         for (judge, metric), own in means.items()
     ]
@@ -123,35 +134,56 @@ def _names(runs: Sequence[JudgedRun]) -> list[str]:
     return names
 
 
-def _flips(columns: Mapping[str, list[Judgement]], means: Mapping[str, MetricSummary]) -> int | None:
+def _rows_of(
+    columns: Mapping[str, list[Judgement]], means: Mapping[str, MetricSummary]
+) -> dict[str, list[Judgement]]:
+    """Return the judgements of each column that its mean is of."""
+    rows_of = {}
+    for column, mean in means.items():
+        key = (mean.system, mean.judge, mean.metric, mean.model)
+        rows_of[column] = [
+            row for row in columns[column] if (row.system, row.judge, row.metric, row.model) == key
+        ]
+    return rows_of
+
+
+def _questions(runs: Mapping[str, JudgedRun], rows_of: Mapping[str, list[Judgement]]) -> SharedQuestions:
+    return shared_questions(
+        [(runs[column], {row.question_id for row in rows}) for column, rows in rows_of.items()]
+    )
+
+
+def _flips(
+    rows_of: Mapping[str, list[Judgement]], means: Mapping[str, MetricSummary], reworded: Collection[str]
+) -> int | None:
     if any(mean.scale is None or mean.labels for mean in means.values()):
         return None
     passed: dict[str, set[bool]] = {}
     for column, mean in means.items():
-        key = (mean.system, mean.judge, mean.metric, mean.model)
         middle = sum(mean.scale or ()) / 2
-        for row in columns[column]:
-            if row.score is not None and (row.system, row.judge, row.metric, row.model) == key:
+        for row in rows_of[column]:
+            if row.score is not None and row.question_id not in reworded:
                 passed.setdefault(row.question_id, set()).add(row.score >= middle)
     return sum(len(outcomes) > 1 for outcomes in passed.values())
 
 
 def _ranks(
-    columns: Mapping[str, list[Judgement]],
+    rows_of: Mapping[str, list[Judgement]],
     means: Mapping[str, MetricSummary],
+    reworded: Collection[str],
     clusters: Mapping[str, str],
     seed: int,
 ) -> RankShares | msgspec.UnsetType:
     if any(mean.labels for mean in means.values()) or len({mean.model for mean in means.values()}) > 1:
         return msgspec.UNSET  # judges of other models are other judges: their means have no order
-    scores: dict[str, dict[str, float]] = {}
-    for column, mean in means.items():
-        key = (mean.system, mean.judge, mean.metric, mean.model)
-        scores[column] = {
+    scores = {
+        column: {
             row.question_id: row.score
-            for row in columns[column]
-            if row.score is not None and (row.system, row.judge, row.metric, row.model) == key
+            for row in rows
+            if row.score is not None and row.question_id not in reworded
         }
+        for column, rows in rows_of.items()
+    }
     return ranks_of(scores, clusters, seed=seed) or msgspec.UNSET
 
 
@@ -188,6 +220,8 @@ def several_document(several: SeveralRuns) -> ReportDocument:
         blocks += [Heading(name), table_of(name, several.columns, _of_metric(metric))]
         if unlike := say(metric, JUDGED_UNLIKE):
             blocks.append(Paragraph(unlike, "warn"))
+        if others := say(metric, OTHER_QUESTIONS):
+            blocks.append(Paragraph(others, "warn"))
         blocks += several_plots(several, metric, at)
         if several.matrices and (matrix := several.matrices.get(f"{metric.judge}|{metric.metric}")):
             blocks += matrix_blocks(matrix, name)

@@ -329,7 +329,8 @@ class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):
     another; None where a scale is unknown. ranks: how often each column has each rank over resamples of the
     questions that all have a score of; absent of one column, of labels, of fewer than 10 independent
     questions, of judges with different models, and of a judge whose lowest score is the best. best: absent
-    where that is the highest.
+    where that is the highest. n_questions: that any of the columns has; n_shared: that all of them have, with
+    one text and reference.
     """
 
     judge: str
@@ -338,6 +339,8 @@ class SeveralMeans(msgspec.Struct, frozen=True, kw_only=True):
     n_flips: int | None
     ranks: RankShares | msgspec.UnsetType = msgspec.UNSET
     best: Literal["lowest"] | msgspec.UnsetType = msgspec.UNSET
+    n_questions: int = 0
+    n_shared: int = 0
 
 
 class SeveralRuns(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from ragstone.kernel.document.numbers import (
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Status
 from ragstone.kernel.runs.wording import STATUS_WORDS, statuses
-from ragstone.kernel.statistics import Estimate, wilson_interval
+from ragstone.kernel.statistics import Estimate, share_unseen
 from ragstone.kernel.version import __version__
 
 SHOWN = 10  # of the changes; all of them stand in --json
@@ -161,7 +161,7 @@ def changes_text(development: Development) -> str:
         return ""
     if not development.changes:
         n = development.n_answers
-        upper = f"; up to {percent(wilson_interval(0, n)[1])} cannot be excluded" if n else ""
+        upper = f"; up to {percent(share_unseen(n))} cannot be excluded" if n else ""
         return f"No verdict changed in {plural(n, 'answer')}{upper}."
     parts = [f"{count(n)} {phrase}" for move, phrase in MOVES.items() if (n := development.count(move))]
     return f"{plural(len(development.changes), 'verdict')} changed: {', '.join(parts)}."

@@ -16,6 +16,7 @@ from .intervals import (
     difference_interval,
     is_yes_no,
     negated,
+    share_unseen,
     wilson_interval,
 )
 from .kappa import MAX_GRADES, Disagreement, cohen_kappa, contingency_table, exact_matches
@@ -77,6 +78,7 @@ __all__ = [
     "resampled_totals",
     "roc_auc",
     "selective_of",
+    "share_unseen",
     "slope_estimate",
     "spearman",
     "tau_estimate",

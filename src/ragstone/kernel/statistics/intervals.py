@@ -135,6 +135,16 @@ def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[fl
     return low, high
 
 
+def share_unseen(n: float, level: float = 0.95) -> float:
+    """Return the share that something may have which none of n independent observations shows.
+
+    It is the upper end of the Wilson interval of 0 of n. Of fewer than 7 observations that end is too low for
+    what is said to be at most so much: where it is the share, more than 5 % of samples show nothing. There
+    it is the exact bound, 1 − 0.05^(1/n).
+    """
+    return max(wilson_interval(0, n, level)[1], 1 - (1 - level) ** (1 / n))
+
+
 def wilson_size(share: float, width: float, level: float = 0.95) -> float:
     """Return how many observations with this share of successes give a Wilson interval of this width.
 
