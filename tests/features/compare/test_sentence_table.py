@@ -205,12 +205,16 @@ def people_due(bare: Bare, verdict: str, row: MetricComparison) -> set[str]:
         shown = not flattery.low <= 0 <= flattery.high
         due.add("judge-favours-a-side" if shown else "judge-favour-not-shown")
         assert not shown or abs(sum(errors)) >= 0.05 * len(errors)
-    if bare.is_known and len(people) < len(bare.scored):
+    rough = len(people) < 20
+    if bare.is_known and not rough and len(people) < len(bare.scored):
         more = round(corrected.worth) > len(people)
         due.add("people-pairs-worth" if more else "people-judge-no-surer")
     if verdict == "cannot tell" and bare.is_known and corrected.corrected.value:
         lacking = corrected.to_decide is None
-        due.add("people-all-labels-would-not-find" if lacking else "people-labels-would-find")
+        if not lacking:
+            due.add("people-labels-would-find")
+        elif not rough or len(people) == len(bare.scored):
+            due.add("people-all-labels-would-not-find")
     return due
 
 
@@ -283,7 +287,9 @@ def whole(text: str) -> str:
     return max(fits, key=lambda code: len(re.sub("{.*?}", "", every()[code].text)))
 
 
-SEEN_ELSEWHERE = {  # below, and where runs have manifests
+SEEN_ELSEWHERE = {  # below, where runs have manifests, and in test_people.py, with 20 labelled pairs or more
+    "people-pairs-worth",
+    "people-judge-no-surer",
     "compare-lowest-is-best",
     "judge-favours-length",
     "judge-favours-brevity",
@@ -345,8 +351,10 @@ def check_outcome(comparison: Comparison, bares: dict, verdicts: dict) -> list[s
     same = [row for row in comparison.metrics if bares[row.judge, row.model].is_unchanged]
     if "compare-no-score-differs-hidden" in codes:
         assert all(row.scale and not row.corrected for row in same)
-        # At most z² / (n + z²) of n independent groups: Wilson's upper end of 0 of n.
-        hidden = max(3.8415 / (row.n_clusters + 3.8415) for row in same)
+        # At most z² / (n + z²) of n independent groups, Wilson's upper end of 0 of n; of few, the share of
+        # which n of them show nothing with 5 %.
+        few = min(row.n_clusters for row in same)
+        hidden = max(3.8415 / (few + 3.8415), 1 - 0.05 ** (1 / few))
         shown = re.search(r"up to ([\d.]+) (?:(points?)|of ([\d.]+))", outcome(comparison))
         assert shown is not None
         share = float(shown[1]) / (100 if shown[2] else float(shown[3]))
@@ -455,6 +463,15 @@ def test_too_few_labels_have_no_p_value(says):
     assert row.corrected is not None
     assert row.corrected.p is None
     says(metric_told(row))
+
+
+def test_what_a_judge_adds_is_said_of_twenty_labelled_pairs_and_not_of_nineteen():
+    def codes(n):
+        people = ([UP, WRONG, RIGHT, WRONG, RIGHT] * 4)[:n]
+        [row] = Runs({BY_MODEL: ([UP, WRONG, RIGHT, UP, RIGHT] * 20, SCALE)}, people).compared().metrics
+        return {"people-pairs-worth", "people-judge-no-surer"} & {*codes_of(row)}
+
+    assert (len(codes(19)), len(codes(20))) == (0, 1)
 
 
 def estimate(low: float, high: float) -> Estimate:

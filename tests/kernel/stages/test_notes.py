@@ -10,7 +10,7 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.judging import load_judge, summarise
 from ragstone.kernel.records import NO_MODEL, Ranking
-from ragstone.kernel.stages.notes import fitted_notes, judgements_alone, plain_notes
+from ragstone.kernel.stages.notes import failure_notes, fitted_notes, judgements_alone, plain_notes
 from ragstone.kernel.stages.retrieve import ranking_notes
 
 
@@ -117,3 +117,35 @@ def test_how_many_questions_say_k_of_n_is_told_and_which_have_too_few_answers(sa
         needing(repeats([1]), 2, 3),
     ):
         says("\n".join(note for note in plain_notes(summarise(rows)) if "must pass" in note))
+
+
+def failing(**n_failed):
+    """Four judgements of each metric, of which so many failed."""
+    return summarise(
+        [
+            judgement_row(
+                question_id=f"q{at}",
+                judge="rubric",
+                metric=metric,
+                model="openai/m",
+                status="unparsable" if at < n else "scored",
+                score=None if at < n else 1.0,
+            )
+            for metric, n in n_failed.items()
+            for at in range(4)
+        ]
+    )
+
+
+def test_criteria_that_fail_alike_are_told_once_and_others_by_name():
+    alike = failure_notes(failing(clarity=1, tone=1))
+    assert [note.partition(" of")[0] for note in alike] == ["rubric"]
+    apart = failure_notes(failing(clarity=1, tone=2))
+    assert [note.partition(" of")[0] for note in apart] == ["rubric: clarity", "rubric: tone"]
+
+
+def test_a_mean_that_is_not_there_leaves_nothing_out():
+    (all_failed,) = failure_notes(failing(tone=4))
+    (some_failed,) = failure_notes(failing(tone=3))
+    assert ("there is no mean" in all_failed, "leaves them out" in all_failed) == (True, False)
+    assert ("there is no mean" in some_failed, "leaves them out" in some_failed) == (False, True)

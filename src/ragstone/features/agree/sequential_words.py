@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from ragstone.kernel.agreement.corrected import FEW_LABELS
+from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
 from ragstone.kernel.agreement.sequential import SequentialAgreement, TrustVerdict
 from ragstone.kernel.document.blocks import Paragraph, ReportDocument
 from ragstone.kernel.errors import plural

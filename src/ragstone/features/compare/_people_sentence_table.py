@@ -5,6 +5,7 @@ import msgspec
 from ragstone.features.compare._sizes import Scale, size_on
 from ragstone.features.compare.values import LabelCost, LengthSlope, MetricComparison
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
+from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
 from ragstone.kernel.document.numbers import count, level, number, signed
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
@@ -35,8 +36,13 @@ class PeopleFacts(msgspec.Struct, frozen=True):
 
     @property
     def adds(self) -> bool:
-        """Whether there is an interval, and questions without labels, of which the judge alone speaks."""
-        return self.is_known and self.people.n_labelled < self.people.n_rows
+        """Whether enough labels give an interval, and the judge alone speaks of other questions."""
+        return self.is_known and not self.is_rough and self.people.n_labelled < self.people.n_rows
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether the labelled pairs are too few to say what the judge adds, or what all labels would."""
+        return self.people.n_labelled < FEW_LABELS
 
     @property
     def is_open(self) -> bool:
@@ -101,8 +107,8 @@ PAIRS = {"pairs": "questions with a label of both answers"}
 WORTH = Sentence[PeopleFacts](
     code="people-pairs-worth",
     text="With the judge's scores, {pairs} are worth {worth}.",
-    when="there is an interval, not all are labelled, and without the judge more labelled pairs would be "
-    "needed for it",
+    when="there is an interval, of 20 labelled pairs or more, not all are labelled, and without the judge "
+    "more labelled pairs would be needed for it",
     holds=lambda facts: facts.adds and round(facts.people.worth) > facts.people.n_labelled,
     needs={**PAIRS, "worth": "labelled pairs that would give this interval without a judge"},
     fills=_people,
@@ -110,7 +116,8 @@ WORTH = Sentence[PeopleFacts](
 NO_SURER = Sentence[PeopleFacts](
     code="people-judge-no-surer",
     text="The judge's scores add no precision beyond {pairs} alone.",
-    when="there is an interval, not all are labelled, and as few labelled pairs give it without the judge",
+    when="there is an interval, of 20 labelled pairs or more, not all are labelled, and as few labelled "
+    "pairs give it without the judge",
     holds=lambda facts: facts.adds and round(facts.people.worth) <= facts.people.n_labelled,
     needs=PAIRS,
     fills=_people,
@@ -120,16 +127,21 @@ ALL_WOULD_NOT_DO = Sentence[PeopleFacts](
     code="people-all-labels-would-not-find",
     text="Even with all {questions} labelled, a difference this small would not be found with 80 % power: "
     "that takes more questions.",
-    when="the verdict is cannot tell, the difference is not 0 and has an interval; and labels of all would "
-    "not find one as large with 80 % power",
-    holds=lambda facts: facts.is_open and facts.people.to_decide is None,
+    when="the verdict is cannot tell, the difference is not 0 and has an interval, of 20 labelled pairs or "
+    "more or of all; and labels of all would not find one as large with 80 % power",
+    holds=lambda facts: (
+        facts.is_open
+        and facts.people.to_decide is None
+        and (not facts.is_rough or facts.people.n_labelled == facts.people.n_rows)
+    ),
     needs={"questions": "questions that the judge has scored in both"},
     fills=_people,
 )
 WOULD_DO = Sentence[PeopleFacts](
     code="people-labels-would-find",
     text="Finding a difference this large takes {needed} labelled pairs in all (80 % power){halve}.",
-    when="as people-all-labels-would-not-find, but that many labels would find it",
+    when="the verdict is cannot tell, the difference is not 0 and has an interval; and that many labels "
+    "would find one as large with 80 % power",
     holds=lambda facts: facts.is_open and facts.people.to_decide is not None,
     needs={
         "needed": "questions with a label of both answers",

@@ -37,7 +37,7 @@ from ragstone.features.label.queue import (
     write_queue,
 )
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.agreement.corrected import FEW_LABELS
+from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.policies import policy_of
 from ragstone.kernel.agreement.sequential import SequentialAgreement, sequential_agreement

@@ -15,7 +15,7 @@ from ragstone.kernel.agreement.comparison import (
     measure,
     threshold_of,
 )
-from ragstone.kernel.agreement.corrected_mean import CorrectedMean, sentence_of
+from ragstone.kernel.agreement.corrected_mean import FEW_LABELS, CorrectedMean, sentence_of
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
 from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note, without_voluntary
 from ragstone.kernel.errors import plural, takes_rows
@@ -25,7 +25,6 @@ from ragstone.kernel.records import Judgement, Label, split_repeat
 from ragstone.kernel.statistics import RESAMPLES, Floats, is_yes_no, mean_estimate, prediction_powered_mean
 from ragstone.kernel.tables import Rows
 
-FEW_LABELS = 20
 Bounds = tuple[float, float] | None
 
 

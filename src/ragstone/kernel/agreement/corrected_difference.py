@@ -12,7 +12,8 @@ from ragstone.kernel.agreement.comparison import (
     measure,
     threshold_of,
 )
-from ragstone.kernel.agreement.corrected import FEW_LABELS, bounds_of_people, shares_of
+from ragstone.kernel.agreement.corrected import bounds_of_people, shares_of
+from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
 from ragstone.kernel.agreement.policies import mixed_policy_note, one_policy, without_voluntary
 from ragstone.kernel.errors import DataError, plural

@@ -9,6 +9,7 @@ from ragstone.kernel.sentences import Sentence, say
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.shown import Displayed
 
+FEW_LABELS = 20  # below, an interval is rough, and what it says of the judge's worth is chance
 RANDOM_SAMPLE = (
     "Corrected means hold if the labelled answers are a random sample of each system's answers, "
     "such as `ragstone label` draws."
@@ -125,8 +126,8 @@ BESIDE = _mean(
 NO_SURER = Sentence[CorrectedMean](
     code="corrected-no-surer",
     text="The judge's scores add no precision beyond {labels} alone.",
-    when="the labels that would give this interval without a judge are no more than there are",
-    holds=lambda mean: round(mean.worth) <= mean.n_labelled,
+    when="there are 20 labels or more, and those that would give this interval without a judge are no more",
+    holds=lambda mean: mean.n_labelled >= FEW_LABELS and round(mean.worth) <= mean.n_labelled,
     needs={"labels": "labelled answers"},
     fills=_fills,
     never_beside=("corrected-worth",),
@@ -134,8 +135,8 @@ NO_SURER = Sentence[CorrectedMean](
 WORTH = Sentence[CorrectedMean](
     code="corrected-worth",
     text="With the judge's scores, {labels} are worth {worth}.",
-    when="the labels that would give this interval without a judge are more than there are",
-    holds=lambda mean: round(mean.worth) > mean.n_labelled,
+    when="there are 20 labels or more, and those that would give this interval without a judge are more",
+    holds=lambda mean: mean.n_labelled >= FEW_LABELS and round(mean.worth) > mean.n_labelled,
     needs={"labels": "labelled answers", "worth": "labels that would give this interval without a judge"},
     fills=_fills,
     never_beside=("corrected-no-surer",),
@@ -144,8 +145,10 @@ CANNOT_HALVE = Sentence[CorrectedMean](
     code="corrected-cannot-halve",
     text="More labels alone cannot halve the interval: {rows} answers are too few for that, even with "
     "all of them labelled.",
-    when="there is an interval, and a label for each answer would not halve it",
-    holds=lambda mean: mean.corrected.low is not None and mean.to_halve is None,
+    when="there is an interval, from 20 labels or more, and a label for each answer would not halve it",
+    holds=lambda mean: (
+        mean.n_labelled >= FEW_LABELS and mean.corrected.low is not None and mean.to_halve is None
+    ),
     needs={"rows": "judged answers"},
     fills=_fills,
     never_beside=("corrected-to-halve",),

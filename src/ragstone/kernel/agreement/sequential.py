@@ -14,7 +14,7 @@ from ragstone.kernel.agreement.comparison import (
     threshold_of,
 )
 from ragstone.kernel.agreement.comparison import measure as measure_judge
-from ragstone.kernel.agreement.corrected import FEW_LABELS
+from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
 from ragstone.kernel.agreement.policies import labels_under, without_voluntary
 from ragstone.kernel.errors import ConfigError, DataError, nearest, takes_rows

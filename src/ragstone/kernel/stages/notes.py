@@ -79,13 +79,7 @@ def plain_notes(
             f"{', '.join(list(missing)[:SHOWN])}{_more(missing)}. No retriever can find those, so the rank "
             "measures are too low."
         )
-    notes += [
-        f"{metric.judge} of {metric.system}: {n} of {plural(metric.n_rows, 'judgement')} failed, and the "
-        "mean leaves them out; the field `error` says why"
-        f"{':' if metric.errors else '.'} {commonest_error(Counter(metric.errors))}{AGAIN}"
-        for metric in metrics
-        if (n := _n_failed(metric))
-    ]
+    notes += failure_notes(metrics)
     notes += repeat_notes(metrics)
     notes += lacking_notes(metrics)
     carded = {(card.judge, card.model) for card in cards}
@@ -106,6 +100,25 @@ def plain_notes(
             "a language model does no better, do not pay for it."
         )
     return notes + fitted_notes(judges, metrics, cards)
+
+
+def failure_notes(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return the notes on judgements that failed; criteria of a judge that fail alike have one together."""
+    by_judge: dict[tuple[str, str, str], dict[str, str]] = {}
+    for metric in metrics:
+        if n := _n_failed(metric):
+            left_out = "the mean leaves them out" if metric.statuses.get("scored") else "there is no mean"
+            note = (
+                f"{n} of {plural(metric.n_rows, 'judgement')} failed, and {left_out}; the field `error` says "
+                f"why{':' if metric.errors else '.'} {commonest_error(Counter(metric.errors))}{AGAIN}"
+            )
+            by_judge.setdefault((metric.judge, metric.model, metric.system), {})[metric.metric] = note
+    return [
+        f"{judge} of {system}: {note}" if alike else f"{judge}: {metric} of {system}: {note}"
+        for (judge, _, system), notes in by_judge.items()
+        for alike in [len(set(notes.values())) == 1]
+        for metric, note in list(notes.items())[: 1 if alike else None]
+    ]
 
 
 def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
