@@ -450,6 +450,10 @@ def _flip(flip: Flip) -> list[str]:
     return lines
 
 
+def _documents(flip: Flip) -> list[GivenDocument]:
+    return [*(flip.documents_a or ()), *(flip.documents_b or ())]
+
+
 def _retrieved(documents: Sequence[GivenDocument] | None) -> str:
     return one_line(documents_told(documents), LONGEST_ANSWER)
 
@@ -462,7 +466,10 @@ def _overlap(comparison: Comparison) -> list[Block]:
     wrong = "a score below the middle of the scale"
     if any(row.best == "lowest" for row in comparison.metrics if row.overlap):
         wrong += ", or above it where the lowest is best"
-    about = f"Wrong means {wrong}. ✓ marks a document that the question names."
+    about = f"Wrong means {wrong}."
+    flips = [flip for row in comparison.metrics if row.overlap for _, flips in _kinds(row) for flip in flips]
+    if any(document.copy for flip in flips for document in _documents(flip)):
+        about += " ✓ marks a document that the question names."
     bare = [*dict.fromkeys(row.judge for row in comparison.metrics if row.overlap and row.model == NO_MODEL)]
     if bare:
         ask, call = ("asks", "it calls") if len(bare) == 1 else ("ask", "they call")

@@ -142,7 +142,7 @@ def share_unseen(n: float, level: float = 0.95) -> float:
     what is said to be at most so much: where it is the share, more than 5 % of samples show nothing. There
     it is the exact bound, 1 − 0.05^(1/n).
     """
-    return max(wilson_interval(0, n, level)[1], 1 - (1 - level) ** (1 / n))
+    return max(wilson_interval(0, n, level)[1], 1 - math.exp(math.log(1 - level) / n))
 
 
 def wilson_size(share: float, width: float, level: float = 0.95) -> float:
