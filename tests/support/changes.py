@@ -159,7 +159,7 @@ UNTRIED: dict[str, str] = {
     "features.explain._messages:_Module._texts": "text of our own sources: what is filled in becomes a hole",
     "features.explain._messages:MessageTemplate.shown": "a message of ours: its holes become `…`",
     "features.explain._messages:plain_text": COMPARED,
-    "features.explain.explaining:_code_of": NAME,
+    "features.explain.explaining:explain": NAME,
     "features.modes.files:earlier_name": NAME,
     "features.modes.files:mode_name": NAME,
     "kernel.config.loading:convert_section": "an error of ours: a pattern in it becomes words",
