@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
+from tests.support.house import tree_of
 
 from ragstone.cli.app import app_of
 
@@ -135,11 +136,6 @@ def room_of(path: Path) -> str:
     if parts[:2] != ("src", "ragstone"):
         return "/".join(parts[:2] if parts[0] in ("packages", "docs") else parts[:1])
     return "/".join(parts[2 : 4 if parts[2] in ("kernel", "features") else 3])
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def modules() -> Iterator[Path]:

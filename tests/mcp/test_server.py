@@ -173,7 +173,7 @@ def served(folder):
     said = [process.stderr.readline() for _ in range(2)]
     yield re.search(r"http://\S+", said[1])[0], said[0].rpartition(" ")[2].strip()
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
     process.stderr.close()
 
 

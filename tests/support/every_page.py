@@ -6,6 +6,7 @@ The pages are those of tests/support/growth.py, so a page that is new there is l
 import contextlib
 import json
 import re
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.browser import AXE, Tab, opened_tab
+from tests.support.browser import AXE, PATIENCE_S, Tab, opened_tab
 from tests.support.growth import PAGES, queue_with_differences, write_project
 from tests.support.in_thread import app_in_thread
 from tests.support.workbench import create_workbench, opened
@@ -130,11 +131,12 @@ class Visitor:
 
     def settle(self) -> None:
         """Wait until nothing has been under way for 50 ms."""
-        for _ in range(400):
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
             self.tab.page.wait_for_timeout(50)
             if not self.sent.under_way:
                 return
-        raise AssertionError(f"still under way after 20 s: {self.sent.under_way}")
+        raise AssertionError(f"still under way after {PATIENCE_S} s: {self.sent.under_way}")
 
     def axe(self, rules: list[str] | None = None) -> list[str]:
         """Return what axe finds: the rule and the element. rules: those alone that are looked at."""

@@ -296,12 +296,12 @@ def serving(of: FakeOpenAI | None = None) -> Iterator[FakeOpenAI]:
 
     thread = threading.Thread(target=lambda: asyncio.run(main()), name="fake-openai", daemon=True)
     thread.start()
-    assert ready.wait(10), "the fake server did not start"
+    assert ready.wait(60), "the fake server did not start"
     try:
         yield fake
     finally:
         loops[0].call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(60)
 
 
 @contextlib.contextmanager
@@ -314,13 +314,13 @@ def running(*options: str) -> Iterator[str]:
         yield process.stdout.readline().strip()
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
         process.stdout.close()
 
 
 def stats(base_url: str) -> dict[str, int]:
     """Return the counts of a server in another process."""
-    with urllib.request.urlopen(f"{base_url}/stats", timeout=10) as response:
+    with urllib.request.urlopen(f"{base_url}/stats", timeout=60) as response:
         return dict(json.load(response))
 
 

@@ -59,5 +59,5 @@ def app_in_thread(app: object, **uvicorns: object) -> Iterator[str]:
         yield address_of(bound)
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
         bound.close()

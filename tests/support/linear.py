@@ -14,8 +14,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from inspect import getsource
 from itertools import product
+from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from types import FrameType, ModuleType
@@ -69,7 +69,7 @@ def modules() -> tuple[ModuleType, ...]:
 @cache
 def patterns() -> tuple[Found, ...]:
     """Return every call of `re` in the package with its pattern, evaluated in its module's names."""
-    trees = {module: ast.parse(getsource(module)) for module in modules()}
+    trees = {module: house.tree_of(Path(str(module.__file__))) for module in modules()}
     uses = {module: _uses(tree) for module, tree in trees.items()}
     found = []
     for module, tree in trees.items():

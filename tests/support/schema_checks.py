@@ -109,7 +109,7 @@ def workbench_as(settings: Settings, role: Role) -> Iterator[tuple[str, dict[str
             yield address_of(bound), headers
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(60)
             bound.close()
 
 

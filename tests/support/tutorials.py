@@ -83,7 +83,7 @@ class Lesson:
         for program in self._programs:
             program.terminate()
         for program in self._programs:
-            program.wait(30)
+            program.wait(60)
 
 
 @contextlib.contextmanager

@@ -73,7 +73,7 @@ def started(folder: Path) -> tuple[subprocess.Popen[str], str]:
 def stopped(process: subprocess.Popen[str]) -> str:
     """Stop a server as Ctrl-C does, and return what it had said."""
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
+    _, told = process.communicate(timeout=60)
     assert process.returncode == 0
     return told
 

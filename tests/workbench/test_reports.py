@@ -38,7 +38,7 @@ def test_too_many_who_wait_are_told_to_come_back(tmp_path):
     reports, go = Reports(), threading.Event()
 
     def make(_):
-        go.wait(10)
+        go.wait(60)
         return "made"
 
     with ThreadPoolExecutor(MOST_WAITING) as pool:

@@ -160,7 +160,7 @@ def test_bodies_and_heads_of_the_workbench_have_limits_as_those_of_the_assistant
     def visit(address):
         for rest in (form, twice):
             with socket.create_connection(
-                ("127.0.0.1", int(address.rpartition(":")[2])), timeout=5
+                ("127.0.0.1", int(address.rpartition(":")[2])), timeout=60
             ) as client:
                 client.sendall(head + rest)
                 answers.append(client.recv(1000)[:13])

@@ -32,7 +32,7 @@ def test_a_project_without_an_assistant_is_served(tmp_path):
         pages = ("", "label", "judges", "data", "cards", "monitor", "traces", "compare")
         codes = {httpx.get(f"{address}/workbench/{page}").status_code for page in pages}
         server.send_signal(signal.SIGINT)
-        _, text = server.communicate(timeout=30)
+        _, text = server.communicate(timeout=60)
     assert (codes, server.returncode) == ({200}, 0), text
 
 

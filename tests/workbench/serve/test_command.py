@@ -99,6 +99,6 @@ def served(folder, *options, visit):
         address = server.stdout.readline().strip()
         code = httpx.get(address + visit).status_code
         server.send_signal(signal.SIGINT)
-        _, told = server.communicate(timeout=30)
+        _, told = server.communicate(timeout=60)
         assert server.returncode == 0, told
     return code, address, told

@@ -359,7 +359,7 @@ async def test_two_builds_in_one_process_wait_for_each_other_and_two_processes_d
         def advance(stage, done, _total):
             if (stage, done) == ("files", 1):
                 held.set()
-                free.wait(20)
+                free.wait(60)
 
         async with (
             knowledge_in(tmp_path, qdrant_url=server.url) as one,

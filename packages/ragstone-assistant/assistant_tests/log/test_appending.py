@@ -287,7 +287,7 @@ def test_after_a_kill_under_load_every_acknowledged_row_is_there(tmp_path: Path)
         process.send_signal(signal.SIGKILL)
         said += process.stdout.read().splitlines(keepends=True)
         process.stdout.close()
-        process.wait(10)
+        process.wait(60)
         acknowledged |= {line.strip() for line in said if line.endswith("\n")}
     assert len(acknowledged) >= 300
     kept = ids_in(tmp_path)
