@@ -300,7 +300,7 @@ class Waiting(Words):
     def __call__(self, texts, role):
         if self.waits:
             self.begun.set()
-            self.go_on.wait(10)
+            self.go_on.wait(60)
         return super().__call__(texts, role)
 
 
