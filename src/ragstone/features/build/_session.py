@@ -13,13 +13,12 @@ from ragstone.features.build.certificate.page import EvaluationSet, write_certif
 from ragstone.features.build.fictional import write_fiction
 from ragstone.features.build.files import build_paths, check_build_outputs, write_build
 from ragstone.kernel.config import Settings
-from ragstone.kernel.corpus.ingest import read_corpus
 from ragstone.kernel.dataset.placing import remember_sources
 from ragstone.kernel.dataset.split import split_questions
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions, run_in_session
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
 from ragstone.kernel.records import Document
-from ragstone.kernel.stages.corpus import ingest_options
+from ragstone.kernel.stages.corpus import read_files
 from ragstone.kernel.stages.given import Taggable, read_taggable
 from ragstone.kernel.tables import keep_sources
 
@@ -33,7 +32,7 @@ def read_sources(sources: Sequence[Path | str], settings: Settings) -> list[Tagg
     """
     if len(sources) == 1 and Path(sources[0]).suffix.lower() in ROWS:
         return read_taggable(Path(sources[0]))[1]
-    corpus = read_corpus([Path(source).absolute() for source in sources], ingest_options(settings))
+    corpus = read_files(settings, [Path(source).absolute() for source in sources])
     if not corpus.documents:
         first = "; ".join(f"{file.path}: {file.reason}" for file in corpus.skipped[:3])
         raise DataError(

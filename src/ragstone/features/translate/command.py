@@ -108,9 +108,8 @@ def _read(
     file: Path, documents: list[Path], settings: "Settings", source: str | None, originals: bool
 ) -> "Translating":
     from ragstone.features.translate.translating import Translating, read_translatable
-    from ragstone.kernel.corpus.ingest import read_corpus
     from ragstone.kernel.errors import DataError
-    from ragstone.kernel.stages.corpus import ingest_options
+    from ragstone.kernel.stages.corpus import read_files
 
     questions, listed = read_translatable(file)
     if listed and documents:
@@ -118,7 +117,7 @@ def _read(
             f"{file} contains documents: give them alone, or give questions with their --documents."
         )
     if documents:
-        listed = read_corpus(documents, ingest_options(settings)).documents
+        listed = read_files(settings, documents).documents
     return Translating(questions=questions, documents=listed, source=source, originals=originals)
 
 

@@ -1,7 +1,7 @@
 """The corpus that the settings declare, read and cut."""
 
-from collections.abc import Callable, Sequence
-from pathlib import PurePath
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path, PurePath
 
 import msgspec
 
@@ -72,9 +72,13 @@ async def corpus_on(session: Session) -> ChunkedCorpus:
 
 def read_documents(settings: Settings) -> Corpus:
     """Return what the files and folders of `[documents]` hold."""
-    paths = [settings.path(path) for path in settings.documents.paths]
-    corpus = read_corpus(paths, ingest_options(settings))
+    corpus = read_files(settings, [settings.path(path) for path in settings.documents.paths])
     return msgspec.structs.replace(corpus, documents=_seen_from_settings(corpus.documents, settings))
+
+
+def read_files(settings: Settings, paths: Iterable[Path]) -> Corpus:
+    """Return what files and folders hold that a caller named, read as `[documents]` says."""
+    return read_corpus(paths, ingest_options(settings))
 
 
 def _seen_from_settings(documents: Sequence[Document], settings: Settings) -> list[Document]:
