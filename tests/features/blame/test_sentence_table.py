@@ -70,12 +70,13 @@ def test_no_outcome_says_what_the_counts_do_not_bear(
     assert not forbidden(codes)
 
 
-def test_all_are_one_components_only_where_none_is_without_a_component():
+def test_all_are_one_components_only_where_none_is_without_a_component(says):
     row = row_of(50, 0, 9, 0, 0, "largest")
     unknown = ComponentShare(component="cannot tell", n=2, share=None)
     some = msgspec.structs.replace(row, n_lost=11, shares=[*row.shares, unknown])
     assert "all-due-to" in said(outcome(row))
     assert "all-known-due-to" in said(outcome(some))
+    says(outcome(some))
 
 
 @pytest.mark.parametrize(

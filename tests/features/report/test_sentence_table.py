@@ -101,7 +101,7 @@ def test_what_is_said_of_each_kind_of_judge(says):
     [(4, 0, "blame-unanswerable"), (3, 1, "blame-unknown"), (0, 4, "blame-unknown")],
 )
 def test_questions_without_an_answer_are_not_blamed_for_naming_no_document(
-    n_unanswerable: int, n_unlabelled: int, code: str
+    n_unanswerable: int, n_unlabelled: int, code: str, says
 ) -> None:
     row = RetrievalSummary(
         retriever="bm25",
@@ -114,4 +114,6 @@ def test_questions_without_an_answer_are_not_blamed_for_naming_no_document(
         rank_histogram={},
     )
     summary = msgspec.structs.replace(summary_of([]), retrieval=[row], blame=[])
-    assert said(" ".join(findings(summary)[1].sentences)) == [code]
+    sentences = " ".join(findings(summary)[1].sentences)
+    assert said(sentences) == [code]
+    says(sentences)
