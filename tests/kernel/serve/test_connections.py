@@ -16,7 +16,7 @@ from ragstone.kernel.serve import limits
 
 HEAD = b"POST /v1/feedback HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 JSON = b"Content-Type: application/json\r\n"
-OVER_S = 9.0  # what is closed in time is closed long before; without the shorter limits it takes 10 s and more
+OVER_S = 9.0  # what is closed in time is closed long before; without the short limits it takes 10 s
 
 
 @pytest.fixture
