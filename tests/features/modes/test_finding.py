@@ -10,7 +10,7 @@ import ragstone
 from ragstone.features.label import ToLabel
 from ragstone.features.modes.values import read_modes_summary
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone.kernel.records import Judgement
+from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.runs.modes import has_mode, read_mode_rows
 from ragstone.kernel.runs.notes import add_note
 from ragstone.kernel.tables import read_rows, write_rows
@@ -179,6 +179,17 @@ def test_a_run_without_modes_says_why(share, n_wrong, folder, says):
     says(ran.out)
     assert (ran.code, ragstone.modes(folder / RUN).n_wrong) == (0, n_wrong)
     assert not (folder / "modes").exists()
+
+
+def test_where_every_judgement_failed_nobody_is_told_to_judge_first(folder, fake_openai, says):
+    fake_openai.script = lambda _body: "no JSON"
+    (folder / "ragstone.toml").write_text(fake_openai.toml())
+    write_rows(folder / "answers.jsonl", planted_answers()[:3], Answer)
+    judged = ("--judge", "correctness", "--model", fake_openai.model, "--yes")
+    command("judge", "answers.jsonl", *judged, "-o", RUN)
+    with pytest.raises(DataError) as error:
+        ragstone.modes(folder / RUN)
+    says(error.value)
 
 
 def test_what_cannot_be_done_says_what_to_change(run_folder, folder, says):

@@ -97,16 +97,21 @@ def test_what_is_said_of_each_kind_of_judge(says):
 
 
 @pytest.mark.parametrize(
-    ("n_unanswerable", "n_unlabelled", "code"),
-    [(4, 0, "blame-unanswerable"), (3, 1, "blame-unknown"), (0, 4, "blame-unknown")],
+    ("n_unanswerable", "n_unlabelled", "n_questions", "code"),
+    [
+        (4, 0, 0, "blame-unanswerable"),
+        (3, 1, 0, "blame-unknown"),
+        (0, 4, 0, "blame-unknown"),
+        (1, 0, 3, "blame-unknown"),  # rankings of three, which are all empty
+    ],
 )
 def test_questions_without_an_answer_are_not_blamed_for_naming_no_document(
-    n_unanswerable: int, n_unlabelled: int, code: str, says
+    n_unanswerable: int, n_unlabelled: int, n_questions: int, code: str, says
 ) -> None:
     row = RetrievalSummary(
         retriever="bm25",
         depth=5,
-        n_questions=0,
+        n_questions=n_questions,
         n_unlabelled=n_unlabelled,
         n_unanswerable=n_unanswerable,
         n_unranked=0,

@@ -10,7 +10,13 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.judging import load_judge, summarise
 from ragstone.kernel.records import NO_MODEL, Ranking
-from ragstone.kernel.stages.notes import failure_notes, fitted_notes, judgements_alone, plain_notes
+from ragstone.kernel.stages.notes import (
+    failure_notes,
+    fitted_notes,
+    judgements_alone,
+    plain_notes,
+    unscored_note,
+)
 from ragstone.kernel.stages.retrieve import ranking_notes
 
 
@@ -137,15 +143,27 @@ def failing(**n_failed):
     )
 
 
-def test_criteria_that_fail_alike_are_told_once_and_others_by_name():
-    alike = failure_notes(failing(clarity=1, tone=1))
-    assert [note.partition(" of")[0] for note in alike] == ["rubric"]
-    apart = failure_notes(failing(clarity=1, tone=2))
-    assert [note.partition(" of")[0] for note in apart] == ["rubric: clarity", "rubric: tone"]
+def test_criteria_that_fail_alike_are_told_once_and_others_by_name(says):
+    assert len(failure_notes(failing(clarity=1, tone=1))) == 1
+    for n_failed in ({"tone": 1}, {"clarity": 1, "tone": 1}, {"clarity": 1, "tone": 2}):
+        says("\n".join(failure_notes(failing(**n_failed))))
+    says("\n".join(failure_notes(failing(clarity=1, tone=1, depth=0))))
 
 
-def test_a_mean_that_is_not_there_leaves_nothing_out():
-    (all_failed,) = failure_notes(failing(tone=4))
-    (some_failed,) = failure_notes(failing(tone=3))
-    assert ("there is no mean" in all_failed, "leaves them out" in all_failed) == (True, False)
-    assert ("there is no mean" in some_failed, "leaves them out" in some_failed) == (False, True)
+def test_a_mean_that_is_not_there_leaves_nothing_out(says):
+    says("\n".join(failure_notes(failing(tone=4)) + failure_notes(failing(tone=3))))
+
+
+def test_a_run_without_a_score_says_why_it_has_none(says):
+    (one,) = summarise([judgement_row(judge="kind", metric="kind", score=1.0)])
+    labels = [msgspec.structs.replace(one, estimate=None, labels={"thanks": one.estimate})]
+    no_step = judgement_row(
+        question_id="q1", judge="steps", status="not_applicable", score=None, rationale="it took no step"
+    )
+    no_reference = msgspec.structs.replace(no_step, rationale="the row has no reference")
+    failed = failing(tone=4)
+    for metrics in ([], labels, summarise([no_step]), summarise([no_reference]), failed):
+        says(unscored_note(metrics))
+    # What failed is told, though another judge gave what it gives, or had nothing to judge.
+    for others in (labels, summarise([no_step])):
+        assert unscored_note([*others, *failed]) == unscored_note(failed)

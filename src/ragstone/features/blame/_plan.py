@@ -34,7 +34,7 @@ from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import read_manifest, read_summary
 from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.stages.notes import lacking_notes
+from ragstone.kernel.stages.notes import unscored_note
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import THREAD, with_columns
 from ragstone.kernel.tables import parse_row, read_rows
@@ -279,15 +279,8 @@ def _settings_of_sheet(settings: Settings, summary: RunSummary) -> Settings:
 def _leads(summary: RunSummary, wanted: str | None) -> list[MetricSummary]:
     """Return one mean a system, all by one judge: the wanted one, else the headline of the run."""
     scored = [row for row in summary.metrics if row.estimate is not None]
-    if not scored and any(row.labels for row in summary.metrics):
-        raise DataError(
-            f"{summary.name}: its judges give labels that mean neither right nor wrong, so no point is lost "
-            "or kept. Judge the answers with a judge of right and wrong, e.g. correctness."
-        )
     if not scored:
-        why = " ".join(lacking_notes(summary.metrics)) or (
-            "The field `error` of judgements.jsonl says why; run again to retry calls that failed."
-        )
+        why = unscored_note(summary.metrics)
         raise DataError(f"{summary.name}: no judgement has a score, so no point is lost or kept. {why}")
     if wanted is None:
         lead = next(row for row in headlines(summary) if row.estimate is not None)

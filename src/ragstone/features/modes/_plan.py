@@ -13,6 +13,7 @@ from ragstone.kernel.records import JOINT_SUFFIX, Answer, Judgement, Label
 from ragstone.kernel.runs.breakdown import is_right
 from ragstone.kernel.runs.headlines import common_headline, headlines
 from ragstone.kernel.runs.run import Run, read_run
+from ragstone.kernel.stages.notes import unscored_note
 from ragstone.kernel.systems.rows import join_questions, with_columns
 from ragstone.kernel.tables import read_rows
 
@@ -103,8 +104,8 @@ def _lead(run: Run, wanted: str | None) -> MetricSummary:
     scored = [row for row in run.summary.metrics if row.estimate is not None]
     if not scored:
         raise DataError(
-            f"{run.summary.name}: no judgement has a score, so nothing says which answers are wrong. Judge "
-            "them first: ragstone judge RUN/answers.jsonl --judge correctness -o RUN"
+            f"{run.summary.name}: no judgement has a score, so nothing says which answers are wrong. "
+            f"{unscored_note(run.summary.metrics)}"
         )
     if wanted is None:
         return common_headline(run.summary) or next(

@@ -217,8 +217,9 @@ def _is_blame_unknown(summary: RunSummary) -> bool:
 
 def _is_none_answerable(summary: RunSummary) -> bool:
     """Whether rankings were left out because their questions are unanswerable, and for no other reason."""
-    left_out = [(row.n_unanswerable, row.n_unlabelled + row.n_unranked) for row in summary.retrieval]
-    return bool(left_out) and all(none and not others for none, others in left_out)
+    rows = summary.retrieval
+    others = sum(row.n_questions + row.n_unlabelled + row.n_unranked for row in rows)
+    return bool(rows) and not others and all(row.n_unanswerable for row in rows)
 
 
 BLAME_UNANSWERABLE = Sentence[RunSummary](

@@ -104,21 +104,23 @@ def plain_notes(
 
 def failure_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     """Return the notes on judgements that failed; criteria of a judge that fail alike have one together."""
-    by_judge: dict[tuple[str, str, str], dict[str, str]] = {}
+    n_criteria = Counter((metric.judge, metric.model, metric.system) for metric in metrics)
+    alike: dict[tuple[tuple[str, str, str], int, int, str], list[str]] = {}
     for metric in metrics:
         if n := _n_failed(metric):
             left_out = "the mean leaves them out" if metric.statuses.get("scored") else "there is no mean"
-            note = (
-                f"{n} of {plural(metric.n_rows, 'judgement')} failed, and {left_out}; the field `error` says "
-                f"why{':' if metric.errors else '.'} {commonest_error(Counter(metric.errors))}{AGAIN}"
+            why = (
+                f"{left_out}; the field `error` says why{':' if metric.errors else '.'} "
+                f"{commonest_error(Counter(metric.errors))}{AGAIN}"
             )
-            by_judge.setdefault((metric.judge, metric.model, metric.system), {})[metric.metric] = note
-    return [
-        f"{judge} of {system}: {note}" if alike else f"{judge}: {metric} of {system}: {note}"
-        for (judge, _, system), notes in by_judge.items()
-        for alike in [len(set(notes.values())) == 1]
-        for metric, note in list(notes.items())[: 1 if alike else None]
-    ]
+            key = (metric.judge, metric.model, metric.system), n, metric.n_rows, why
+            alike.setdefault(key, []).append(metric.metric)
+    notes = []
+    for ((judge, model, system), n, n_rows, why), names in alike.items():
+        of = "" if len(names) == n_criteria[judge, model, system] else f": {', '.join(names)}"
+        each = " of each criterion" if len(names) > 1 else ""
+        notes.append(f"{judge}{of} of {system}: {n} of {plural(n_rows, 'judgement')}{each} failed, and {why}")
+    return notes
 
 
 def repeat_notes(metrics: Sequence[MetricSummary]) -> list[str]:
@@ -169,6 +171,24 @@ def lacking_notes(metrics: Sequence[MetricSummary]) -> list[str]:
         for (n, of, name), judges in alike.items()
         if n
     ]
+
+
+def unscored_note(metrics: Sequence[MetricSummary]) -> str:
+    """Return why a run without a score has none, and what to do."""
+    if not metrics:
+        return "Judge its answers first: ragstone judge RUN/answers.jsonl --judge correctness -o RUN"
+    scoring = [metric for metric in metrics if not metric.labels]
+    if not scoring:
+        return (
+            "Its judges give labels that mean neither right nor wrong: judge its answers with a judge of "
+            "right and wrong, e.g. correctness."
+        )
+    why = (
+        "The field `error` of judgements.jsonl says why; run again to retry calls that failed."
+        if any(map(_n_failed, scoring))
+        else "The field `rationale` of judgements.jsonl says why."
+    )
+    return " ".join(lacking_notes(scoring)) or why
 
 
 def fitted_notes(

@@ -23,6 +23,7 @@ from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.wording import statuses
 from ragstone.kernel.statistics import Estimate
 
+FEW = ("too few scores", "stopped")  # verdicts on cells whose means do not compare with those of others
 MEASURES = (
     "answered",
     "faithful",
@@ -125,6 +126,9 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoa
         return value if first.cell.label == condition else f"{first.cell.label} has {value}"
     n_worse = sum(row.verdict == "worse" for row in rows)
     n_stopped = sum(row.verdict == "stopped" for row in rows)
+    if n_stopped == len(rows):
+        every = "both" if n_stopped == 2 else f"all {count(n_stopped)}"
+        return f"{every} cells stopped early, so none is said to be the best"
     means = [row.score.mean for row in rows if row.score]
     if not n_worse and not n_stopped and len(means) > 1 and all(_is_same(mean, means[0]) for mean in means):
         every = "both cells" if len(means) == 2 else f"all {count(len(means))} cells"
@@ -148,12 +152,12 @@ def _first_named(
     """Return what puts a cell first, and the cells that this names.
 
     That is the highest mean, which several may share. Where scores are missing, a cell can come first with a
-    lower mean, because it is better on the questions that both have; and a cell with few scores can have the
-    highest mean, and does not come first.
+    lower mean, because it is better on the questions that both have; and a cell with few scores, or that
+    stopped early, can have the highest mean, and does not come first.
     """
     own = first.score.mean if first.score else None
-    scored = [(row, row.score.mean) for row in rows if row.score and row.verdict != "stopped"]
-    enough = [(row, mean) for row, mean in scored if row.verdict != "too few scores"]
+    scored = [(row, row.score.mean) for row in rows if row.score]
+    enough = [(row, mean) for row, mean in scored if row.verdict not in FEW]
     higher = [row.cell.label for row, mean in enough if own and _is_above(mean, own)]
     if own and higher:
         is_are = "is" if len(higher) == 1 else "are"
@@ -165,7 +169,7 @@ def _first_named(
         )
     tied = [(row, mean) for row, mean in enough if own and _is_same(mean, own)]
     names, means = [row.cell.label for row, _ in tied], [mean for _, mean in tied]
-    few = [mean for row, mean in scored if row.verdict == "too few scores"]
+    few = [mean for row, mean in scored if row.verdict in FEW]
     some = " of the cells with enough scores" if any(own and not _is_above(own, mean) for mean in few) else ""
     have = f"{all_of(names)} {'has' if len(names) == 1 else 'have'}"
     return f"{have} the highest {measure}{some} {_shared(means)}", names
