@@ -4,12 +4,13 @@ import datetime
 
 import msgspec
 import pytest
+from tests.support.monitor_store import BEGIN, fill, row
 from tests.support.surfaces import shown
 
 from ragstone.features.watch._document import held_words, monitor_document
 from ragstone.features.watch._judged import StoredScore
 from ragstone.features.watch._logged import Reader
-from ragstone.features.watch.gaps import KeptGaps
+from ragstone.features.watch.gaps import KeptGaps, Missed, find_gaps
 from ragstone.features.watch.look import look_at
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import MonitorSection
@@ -105,33 +106,49 @@ def finding_of(look, question):
     return next(each for each in findings.findings if each.question == question)
 
 
-def with_metrics(look, *names):
-    rows = [
-        msgspec.structs.replace(row, mean=msgspec.structs.replace(row.mean, metric=name))
-        for name in names
-        for row in look.rows[:1]
-    ]
-    return msgspec.structs.replace(look, rows=rows)
-
-
-def test_what_was_looked_for_and_not_found_is_not_called_unmeasured(look):
-    day, look = datetime.date, msgspec.structs.replace(look, alarms=[])
-    assert finding_of(look, "Did it change?").instead == "Too early to tell"
-    long = msgspec.structs.replace(look.overview, first=day(2026, 1, 1), last=day(2026, 3, 1))
-    quiet = msgspec.structs.replace(look, overview=long)
-    assert finding_of(quiet, "Did it change?").instead == "No alarm is open"
-    assert "No alarm is open. " in " ".join([*told(finding_of(quiet, "Did it change?")), ""])
+def test_what_was_looked_for_and_not_found_is_not_called_unmeasured(look, says):
+    day, change, use = datetime.date, msgspec.structs.replace, "Only the use"
+    look = change(look, alarms=[])
+    long = change(look.overview, first=day(2026, 1, 1), last=day(2026, 3, 1))
+    thin = change(look, overview=long, today=day(2026, 3, 1))
+    quiet = change(thin, compared="scores")
+    for each in (look, thin, change(thin, compared="use"), quiet):
+        told_ = " ".join(told(finding_of(each, "Did it change?")))
+        says(told_)
+        assert (use in told_) == (each.compared == "use")
     no_gaps = KeptGaps(gaps=[], n_gaps=0, n_missed=0, found=day(2026, 3, 1), since=day(2026, 2, 1))
-    for names, instead, words in [
-        (("answered", "faithfulness"), "No gap was found", "every judged question"),
-        (("answered",), "No gap was found", "by answered alone"),
-        (("prompt_clarity",), "Not measured", "no exchange was scored"),
-    ]:
-        missing = finding_of(
-            with_metrics(msgspec.structs.replace(look, gaps=no_gaps), *names), "What is missing?"
-        )
-        assert (missing.instead, words in missing.sentences[0]) == (instead, True)
+    for scored in (None, [], ["answered"], ["answered", "faithfulness"]):
+        missing = change(look, gaps=change(no_gaps, scored=scored))
+        says(" ".join(told(finding_of(missing, "What is missing?"))))
     assert finding_of(look, "What is missing?").instead == "Not measured"
+
+
+@pytest.mark.parametrize(("today", "n"), [(3, 2), (2, 1), (1, 0)])
+def test_a_day_that_is_not_over_is_no_complete_one(look, today, n):
+    young = msgspec.structs.replace(look, alarms=[], compared="nothing", today=datetime.date(2026, 1, today))
+    (sentence,) = finding_of(young, "Did it change?").sentences
+    assert sentence.endswith(f"{n} complete day{'' if n == 1 else 's'}.")
+
+
+def test_gaps_without_a_time_are_not_said_to_be_since_a_day(look, says):
+    day = datetime.date(2026, 2, 1)
+    gaps = find_gaps([Missed(id="x", question="Is it lime?", why="unanswered", who="p")])
+    kept = KeptGaps(gaps=gaps, n_gaps=1, n_missed=1, found=day, since=day)
+    for untimed in (0, 1):
+        seen = msgspec.structs.replace(look, gaps=msgspec.structs.replace(kept, untimed=untimed))
+        says(finding_of(seen, "What is missing?").figures[0].rests_on)
+        assert ("Gaps since 2026-02-01 or without a time" in shown(monitor_document(seen))) == bool(untimed)
+
+
+@pytest.mark.parametrize(
+    ("days", "each", "compared"), [(40, 5, "scores"), (40, 0, "nothing"), (14, 5, "nothing")]
+)
+def test_scores_are_compared_where_there_are_some_before_and_after_a_baseline(tmp_path, days, each, compared):
+    rows = [row(f"d{at}n{n}", day=at, answered=n % 2) for at in range(days) for n in range(each)]
+    with fill(tmp_path, rows or [row("a", answered=1), row("b", answered=0, day=days)]) as store:
+        section = MonitorSection(baseline_days=14)
+        seen = look_at(store, section, today=BEGIN + datetime.timedelta(days=days), judges=["answered"])
+    assert seen.compared == compared
 
 
 def test_means_of_the_last_days_are_called_so_where_there_are_earlier_ones(look):

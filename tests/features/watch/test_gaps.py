@@ -20,6 +20,7 @@ from ragstone.features.watch.gaps import (
     keep_gaps,
     load_gaps,
     missed_in,
+    scored_in,
     write_gaps,
 )
 from ragstone.kernel.errors import DataError
@@ -172,6 +173,20 @@ def test_days_before_are_left_out_and_those_without_a_time_stay(tmp_path):
         [row("old", answered=0), row("new", answered=0, day=5), row("never", answered=0, day=None)],
     ) as store:
         assert set(why(store, since=BEGIN.replace(day=6))) == {"new", "never"}
+
+
+def test_days_in_the_future_are_in_no_gap(tmp_path):
+    rows = [row("now", answered=0), row("then", answered=0, faithfulness=0, day=9)]
+    rows.append(row("own", day=9, tags={"kind": "refusal"}))
+    with fill(tmp_path, rows) as store:
+        assert set(why(store, until=BEGIN)) == {"now"}
+        assert scored_in(store.connection, since=BEGIN, until=BEGIN) == ["answered"]
+
+
+def test_metrics_that_show_gaps_count_where_they_have_a_score_of_these_days(tmp_path):
+    rows = [row("a", answered="timeout", faithfulness=1, day=None), row("b", relevance=1)]
+    with fill(tmp_path, rows) as store:
+        assert scored_in(store.connection, since=BEGIN, until=BEGIN) == ["faithfulness"]
 
 
 def test_who_asked_and_the_documents_of_its_contexts_are_told(tmp_path):

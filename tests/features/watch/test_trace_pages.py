@@ -239,6 +239,14 @@ def test_a_span_whose_texts_are_all_on_the_page_has_no_link_to_more(client, proj
     assert page.count("The full text is further up this page.") == 1
 
 
+def test_a_text_that_is_cut_where_it_is_first_is_not_said_to_be_there_in_full(client, project):
+    long = "long words " * 190_000
+    sent(project, span(1, input__value="Is it?", notes=long), span(2, parent=1, notes=long))
+    page = client.get(f"/workbench/traces/{TRACE}").text
+    assert page.count("all of this span as plain text") == 2
+    assert "further up this page" not in page
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 360)])
 def test_traces_are_read_with_keys_alone_and_axe_finds_nothing(project, scheme, width):

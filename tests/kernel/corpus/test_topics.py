@@ -122,6 +122,21 @@ def test_words_that_all_topics_share_name_none():
     assert topic_terms(texts, np.array([0, 0, 1, 1])) == [["maize"], ["loan"]]
 
 
+@pytest.mark.parametrize(
+    ("texts", "light", "kept"),
+    [
+        (["Who wants lime from them?", "Who needs their lime?"], {"who", "their", "from"}, "lime"),
+        (["Wer hat den Kalk bestellt?", "Wer bringt wann den Kalk?"], {"wer", "den", "wann"}, "kalk"),
+        (["Is hay dry enough for the horses in the barn?", "Does our hay mould in the barn?"], set(), "hay"),
+    ],
+)
+def test_function_words_of_its_language_name_no_topic(texts, light, kept):
+    # "hay" says little in Spanish, and much in English.
+    named = {term.casefold() for term in topic_terms([*texts, *LOANS], np.array([0, 0, 1, 1, 1]))[0]}
+    assert kept in named
+    assert not named & light
+
+
 def test_scripts_without_spaces_are_named_by_runs_of_characters():
     texts = ["我们种植玉米", "玉米收获了", "银行的贷款", "贷款利息高"]
     assert [terms[0] for terms in topic_terms(texts, np.array([0, 0, 1, 1]))] == ["玉米", "贷款"]

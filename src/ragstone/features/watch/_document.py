@@ -1,7 +1,7 @@
 """A look at the store -> what a product owner asks of it: a page, in a terminal, as Markdown."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 
 import msgspec
 
@@ -12,7 +12,7 @@ from ragstone.features.watch._evaluations import EvaluatorSummary
 from ragstone.features.watch._judged import LOG, PEOPLE, cannot_drift
 from ragstone.features.watch._mode_words import mode_blocks
 from ragstone.features.watch._use import use_words
-from ragstone.features.watch.gaps import Gap
+from ragstone.features.watch.gaps import ANSWERED, FAITHFUL, Gap, KeptGaps
 from ragstone.features.watch.look import RECENT_DAYS, Look, MetricRow
 from ragstone.kernel.document.blocks import (
     Block,
@@ -51,7 +51,6 @@ NARROW = 0.03
 LONGEST = 120  # characters of an example
 LONGEST_NAME = 40  # characters in a terminal
 LEADS = ("faithfulness", "answered", "relevance", "feedback")
-SHOW_GAPS = ("answered", "faithfulness")  # the metrics by which an exchange is one of a gap
 ALL = {"good": "All metrics", "alarms": "All alarms", "gaps": "All gaps"}
 CAUSES = {
     "application": "The application changed, not the judge",
@@ -303,11 +302,14 @@ def _gaps(look: Look, served: str) -> list[Block]:
         return []
     since, first_gaps = look.gaps.since, look.shown_gaps[:SHOWN_GAPS]
     lead = (
-        f"Questions since {day_of(since)} that got no answer, or one that its contexts do not support, "
+        f"Questions {_days_of(look.gaps)} that got no answer, or one that its contexts do not support, "
         "ordered by how many people asked. `ragstone watch --gaps gaps.csv` writes the full work list."
     )
     columns: list[Made[Gap]] = [
-        (Column(f"Gaps since {since}", text=True), lambda gap: one_line(gap.name, LONGEST_NAME)),
+        (
+            Column(f"Gaps since {since}{' or without a time' if look.gaps.untimed else ''}", text=True),
+            lambda gap: one_line(gap.name, LONGEST_NAME),
+        ),
         ("people", lambda gap: count(gap.n_people)),
         ("exchanges", lambda gap: count(gap.n_questions)),
         (
@@ -462,15 +464,20 @@ def _weight(alarm: Alarm) -> tuple[bool, int, float]:
 def _quiet(question: str, look: Look) -> HeadlineFinding:
     """Return what is said where no alarm is open: that it is too early, or that nothing was found."""
     held = look.overview
-    days = (held.last - held.first).days if held.first and held.last else 0
-    if days < look.baseline_days:
-        early = (
-            f"The search for changes starts after {plural(look.baseline_days, 'day')}, and the log has "
-            f"{plural(days, 'complete day')}."
+    n_others = len(look.alarms)
+    if look.compared == "nothing" and not n_others:
+        over = min(held.last, look.today - timedelta(days=1)) if held.last else None  # today still fills
+        days = (over - held.first).days + 1 if held.first and over else 0
+        early = f"The search for changes starts after {plural(look.baseline_days, 'day')}, and "
+        early += (
+            f"the log has {plural(max(days, 0), 'complete day')}."
+            if days <= look.baseline_days
+            else "no metric has enough scores before and after that to compare."
         )
         return HeadlineFinding(question, [], [early], instead="Too early to tell")
-    over = len(look.alarms)
-    others = [f"Below: {plural(over, 'alarm')}, over or showing an improvement."] if over else []
+    others = [f"Below: {plural(n_others, 'alarm')}, over or showing an improvement."] if n_others else []
+    if look.compared == "use":
+        others.append("Only the use of the application was compared: there are too few scores yet.")
     return HeadlineFinding(question, [], others, instead="No alarm is open")
 
 
@@ -489,31 +496,36 @@ def _missing(look: Look) -> HeadlineFinding:
     if gaps is None:
         return HeadlineFinding(question, [], ["Gaps have not been looked for yet: run `ragstone watch`."])
     if not gaps.gaps:
-        return _no_gap(question, gaps.since, look)
+        return _no_gap(question, gaps)
     first = gaps.gaps[0]
     figure = Figure(
         first.name,
         people(first.n_people),
         f"{count(first.unanswered)} unanswered, {count(first.unfaithful)} not supported",
-        f"of {plural(gaps.n_missed, 'exchange')} in {plural(gaps.n_gaps, 'gap')} since {day_of(gaps.since)}",
+        f"of {plural(gaps.n_missed, 'exchange')} in {plural(gaps.n_gaps, 'gap')} {_days_of(gaps)}",
     )
     sentences = [f"For example: {one_line(first.examples[0].question, LONGEST)}"]
     sentences += [f"Nearest document: {first.nearest[0].document_id}."] if first.nearest else []
     return HeadlineFinding(question, [figure], sentences)
 
 
-def _no_gap(question: str, since: date, look: Look) -> HeadlineFinding:
-    """Return what is said where no gap was found: only judges of SHOW_GAPS can find one."""
-    scored = {row.mean.metric for row in look.rows if row.recent and row.recent.n}
-    able = [metric for metric in SHOW_GAPS if metric in scored]
-    if not able:
+def _no_gap(question: str, gaps: KeptGaps) -> HeadlineFinding:
+    """Return what is said where no gap was found: only judges of two metrics can find one."""
+    since = f"Since {day_of(gaps.since)}"
+    if gaps.scored is None:
+        return HeadlineFinding(question, [], [f"{since}."], instead="No gap was found")
+    if not gaps.scored:
         return HeadlineFinding(
-            question, [], [f"Since {day_of(since)} no exchange was scored for {' or '.join(SHOW_GAPS)}."]
+            question, [], [f"{since} no exchange was scored for {ANSWERED} or {FAITHFUL}."]
         )
-    every = f"Since {day_of(since)} every judged question got an answer that its contexts support."
-    if len(able) < len(SHOW_GAPS):
-        every = f"Since {day_of(since)}, by {able[0]} alone."
-    return HeadlineFinding(question, [], [every], instead="No gap was found")
+    by = " and ".join(gaps.scored) if len(gaps.scored) > 1 else f"{gaps.scored[0]} alone"
+    return HeadlineFinding(question, [], [f"{since}, by {by}."], instead="No gap was found")
+
+
+def _days_of(gaps: KeptGaps) -> str:
+    """Return from when on gaps are, and of how many exchanges nobody knows when they were."""
+    untimed = f" or without a time ({count(gaps.untimed)})" if gaps.untimed else ""
+    return f"since {day_of(gaps.since)}{untimed}"
 
 
 def held_words(look: Look) -> list[tuple[str, str]]:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.features.watch.gaps import Gap, KeptGaps, Missed, find_gaps, keep_gaps, missed_in
+from ragstone.features.watch.gaps import (
+    Gap,
+    KeptGaps,
+    Missed,
+    find_gaps,
+    keep_gaps,
+    missed_in,
+    scored_in,
+)
 from ragstone.features.watch.store import MonitorStore
 from ragstone.kernel.config import Settings
 from ragstone.kernel.corpus.model_tags import name_topic
@@ -41,23 +49,33 @@ def look_for_gaps(
     way: str = "",
     how: SessionOptions = PLAIN,
 ) -> FoundGaps:
-    """Find the gaps of the last `gap_days` of the log, keep them in the store, and return them.
+    """Find the gaps of the last `gap_days` of the log and of what has no time, keep them, and return them.
 
     They are grouped by the vectors of its `embedder`, else by terms; its `gap_model` names those that most
     people asked about, within the caps. Where a log names no documents the nearest are
     those of `[documents]`, by BM25. way: kept beside them. Raises ConfigError, ModelError, MissingExtra.
     """
     section = settings.monitor
-    since = (store.last_day(today) or today) - datetime.timedelta(days=section.gap_days - 1)
+    last = store.last_day(today) or today
+    since = last - datetime.timedelta(days=section.gap_days - 1)
 
     async def work(session: Session) -> FoundGaps:
-        missed = missed_in(store.connection, since=since, unfaithful_below=section.unfaithful_below)
+        db = store.connection
+        missed = missed_in(db, since=since, until=last, unfaithful_below=section.unfaithful_below)
         rows = await _with_nearest(_with_langs(missed), settings)
         embed = session.embedder(section.embedder) if section.embedder and rows else None
         gaps = await asyncio.to_thread(find_gaps, rows, embed=embed)
         if section.gap_model is not None:
             gaps = await _named(gaps, section.gap_model, session)
-        stored = keep_gaps(store, gaps, found=today, since=since, way=way)
+        stored = keep_gaps(
+            store,
+            gaps,
+            found=today,
+            since=since,
+            way=way,
+            untimed=sum(row.day is None for row in missed),
+            scored=scored_in(db, since=since, until=last),
+        )
         return FoundGaps(gaps=gaps, kept=stored, calls=session.calls())
 
     return run_in_session(settings, how, work)

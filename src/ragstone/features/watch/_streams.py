@@ -112,6 +112,12 @@ def blocks_of(stream: Stream, begin: int, baseline_days: int) -> DayBlocks | Non
     return None
 
 
+def is_compared(stream: Stream, baseline_days: int) -> bool:
+    """Return whether a stream has a baseline, and later scores to compare with it."""
+    blocks = blocks_of(stream, 0, baseline_days)
+    return blocks is not None and bool(blocks.weights[-(-baseline_days // blocks.span) :].any())
+
+
 def _middle(base: Floats) -> float:
     total = base.sum(axis=0)
     return float(np.clip(total[WX] / total[W], RAREST, 1 - RAREST))

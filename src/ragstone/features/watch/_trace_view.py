@@ -112,16 +112,18 @@ class _Room:
 
     def __init__(self) -> None:
         self.page = PageRoom()
-        self._seen: set[str] = set()
+        self._seen: dict[str, bool] = {}  # text -> whether all of it is on the page
 
     def text(self, text: str, most: int = MOST_A_TEXT) -> ShownText:
         """Return as much of a text as there is room for; of a long one that was shown, its beginning."""
-        again = len(text) > SHORT and text in self._seen
-        self._seen.add(text)
-        was_cut = self.page.is_cut
-        short = self.page.shown(text if again else indented(text), SHORT if again else most)
-        self.page.is_cut = was_cut if again else self.page.is_cut
-        return ShownText(short, text[:1] in ("{", "["), again)
+        is_known = len(text) > SHORT and text in self._seen
+        is_whole = is_known and self._seen[text]
+        was_cut, self.page.is_cut = self.page.is_cut, False
+        short = self.page.shown(text if is_known else indented(text), SHORT if is_known else most)
+        if not is_known:
+            self._seen[text] = not self.page.is_cut
+        self.page.is_cut = was_cut or (self.page.is_cut and not is_whole)
+        return ShownText(short, text[:1] in ("{", "["), is_whole)
 
     def maybe(self, text: object, most: int = MOST_A_TEXT) -> ShownText | None:
         return self.text(str(text), most) if text not in (None, "") else None

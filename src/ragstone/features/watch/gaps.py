@@ -168,15 +168,17 @@ NOTHING_TO_WRITE = ("small_talk", "nothing_asked")
 """Texts that no document would have answered, whatever the reply was. A follow-up is a question still."""
 
 AT_ONCE = 500
+IN_DAYS = "(e.day BETWEEN ? AND ? OR e.day IS NULL)"
 
 
 def missed_in(
     db: sqlite3.Connection,
     *,
     since: date | None = None,
+    until: date | None = None,
     unfaithful_below: float = MIDDLE,
 ) -> list[Missed]:
-    """Return the exchanges since a day (and those without a time) that were missed, by their numbers.
+    """Return the exchanges of these days, and those without a time, that were missed, by their numbers.
 
     What the application itself calls a refusal stands for itself, whether it was judged or not; what a judge
     found, for 1 / its chance. Where the application failed, asked back or declined, no document is missing,
@@ -184,15 +186,27 @@ def missed_in(
     """
     kinds = _kinds(db)
     refused = {n for n, kind in kinds.items() if kind == REFUSAL}
-    answered = _below(db, ANSWERED, MIDDLE, since)
-    unfaithful = _below(db, FAITHFUL, unfaithful_below, since)
+    days = ((since or date.min).toordinal(), (until or date.max).toordinal())
+    answered = _below(db, ANSWERED, MIDDLE, days)
+    unfaithful = _below(db, FAITHFUL, unfaithful_below, days)
     left_out = {n for n, kind in kinds.items() if kind in NO_GAP}
-    numbers = sorted((refused | ((answered | unfaithful) - _asked_back(db, since))) - left_out)
+    numbers = sorted((refused | ((answered | unfaithful) - _asked_back(db, days))) - left_out)
     return [
         row
         for at in range(0, len(numbers), AT_ONCE)
-        for row in _missed_rows(db, numbers[at : at + AT_ONCE], since, refused, answered)
+        for row in _missed_rows(db, numbers[at : at + AT_ONCE], days, refused, answered)
     ]
+
+
+def scored_in(db: sqlite3.Connection, *, since: date, until: date) -> list[str]:
+    """Return which of the metrics by which an exchange is missed have a score in these days."""
+    rows = db.execute(
+        "SELECT DISTINCT m.metric FROM measures m CROSS JOIN exchanges e CROSS JOIN scores s"
+        f" ON s.exchange = e.n AND s.measure = m.n WHERE m.metric IN (?, ?) AND {IN_DAYS}"
+        " AND s.score IS NOT NULL",
+        (ANSWERED, FAITHFUL, since.toordinal(), until.toordinal()),
+    )
+    return sorted(metric for (metric,) in rows)
 
 
 def _kinds(db: sqlite3.Connection) -> dict[int, str]:
@@ -207,24 +221,24 @@ def _kinds(db: sqlite3.Connection) -> dict[int, str]:
     )
 
 
-def _asked_back(db: sqlite3.Connection, since: date | None) -> set[int]:
+def _asked_back(db: sqlite3.Connection, days: tuple[int, int]) -> set[int]:
     """Return the exchanges in which a judge saw the application ask for details: no context supports that."""
     rows = db.execute(
         "SELECT s.exchange FROM measures m JOIN labels l ON l.measure = m.n AND l.label = ?"
         " CROSS JOIN exchanges e CROSS JOIN scores s ON s.exchange = e.n AND s.measure = m.n"
-        " WHERE m.metric = ? AND (e.day >= ? OR e.day IS NULL) AND s.label = l.n",
-        (ASKED_BACK, ANSWERED, since.toordinal() if since else 0),
+        f" WHERE m.metric = ? AND {IN_DAYS} AND s.label = l.n",
+        (ASKED_BACK, ANSWERED, *days),
     )
     return {n for (n,) in rows}
 
 
-def _below(db: sqlite3.Connection, metric: str, bound: float, since: date | None) -> set[int]:
-    """Return the exchanges since a day with a score of a metric below a bound."""
+def _below(db: sqlite3.Connection, metric: str, bound: float, days: tuple[int, int]) -> set[int]:
+    """Return the exchanges of these days with a score of a metric below a bound."""
     rows = db.execute(
         "SELECT s.exchange FROM measures m CROSS JOIN exchanges e CROSS JOIN scores s"
         " ON s.exchange = e.n AND s.measure = m.n"
-        " WHERE m.metric = ? AND (e.day >= ? OR e.day IS NULL) AND s.score < ?",
-        (metric, since.toordinal() if since else 0, bound),
+        f" WHERE m.metric = ? AND {IN_DAYS} AND s.score < ?",
+        (metric, *days, bound),
     )
     return {n for (n,) in rows}
 
@@ -232,7 +246,7 @@ def _below(db: sqlite3.Connection, metric: str, bound: float, since: date | None
 def _missed_rows(
     db: sqlite3.Connection,
     numbers: Sequence[int],
-    since: date | None,
+    days: tuple[int, int],
     refused: set[int],
     answered: set[int],
 ) -> list[Missed]:
@@ -246,8 +260,8 @@ def _missed_rows(
     rows = db.execute(
         "SELECT e.n, e.name, e.day, e.chance, t.question, t.who, t.contexts FROM exchanges e"
         f" JOIN texts t ON t.n = e.n WHERE e.n IN {among} AND t.error IS NULL"
-        " AND (e.day >= ? OR e.day IS NULL) ORDER BY e.n",
-        (since.toordinal() if since else 0,),
+        f" AND {IN_DAYS} ORDER BY e.n",
+        days,
     )
     return [
         Missed(
@@ -279,6 +293,8 @@ class KeptGaps(msgspec.Struct, frozen=True, kw_only=True):
     """The gaps that most people asked about. n_gaps: how many there were; n_missed: exchanges in all of them.
 
     found: the day they were found; since: the first day that was looked at; way: the settings behind them.
+    untimed: those of n_missed without a time. scored: the metrics with scores that were looked at, None in
+    stores of older versions.
     """
 
     gaps: list[Gap]
@@ -287,10 +303,19 @@ class KeptGaps(msgspec.Struct, frozen=True, kw_only=True):
     found: date
     since: date
     way: str = ""
+    untimed: int = 0
+    scored: list[str] | None = None
 
 
 def keep_gaps(
-    store: MonitorStore, gaps: Sequence[Gap], *, found: date, since: date, way: str = ""
+    store: MonitorStore,
+    gaps: Sequence[Gap],
+    *,
+    found: date,
+    since: date,
+    way: str = "",
+    untimed: int = 0,
+    scored: list[str] | None = None,
 ) -> KeptGaps:
     """Keep the gaps in place of those before, and return what is kept."""
     stored = KeptGaps(
@@ -300,6 +325,8 @@ def keep_gaps(
         found=found,
         since=since,
         way=way,
+        untimed=untimed,
+        scored=scored,
     )
     store.keep_note(GAPS_NOTE, msgspec.json.encode(stored))
     return stored

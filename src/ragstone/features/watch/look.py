@@ -5,6 +5,7 @@
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from typing import Literal
 
 import msgspec
 
@@ -18,6 +19,7 @@ from ragstone.features.watch._mode_looks import FoundMode, load_found, new_mode_
 from ragstone.features.watch._modes import cells_for_alarms
 from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch._showing import StoredExchange, shown
+from ragstone.features.watch._streams import is_compared, streams_of
 from ragstone.features.watch._uncovered import UNCOVERED
 from ragstone.features.watch._use import ApplicationUse, read_use, use_cells
 from ragstone.features.watch.gaps import Gap, KeptGaps, load_gaps
@@ -144,6 +146,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """What a look at a store shows. since: of the last days, whose means lead; it counts from the last day
     of the log, rows with a time in the future aside, not from today.
 
+    compared: what was logged for long enough to be compared with what came before it; `use` where no score
+    was.
     spent: calls, tokens and USD of today, None where a price is unknown; cap: of a day, as settings say it.
     rounds: in which the frozen answers were judged, with their number; None before they are frozen.
     evaluators: others', of all days. modes: the watched failure modes, and what none of them has; these are
@@ -156,6 +160,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     since: date | None
     rows: list[MetricRow]
     alarms: list[Alarm]
+    compared: Literal["scores", "use", "nothing"]
     rounds: tuple[int, int] | None
     wants_canaries: bool
     baseline_days: int
@@ -223,6 +228,7 @@ def look_at(
         since=since,
         rows=[row for row in rows if row.mean.metric not in ours],
         alarms=raised,
+        compared=_compared(cells, cells_of_use, today, section.baseline_days),
         rounds=(len(frozen.answers), len(frozen.rounds)) if (frozen := known.canaries) else None,
         wants_canaries=bool(section.canaries),
         baseline_days=section.baseline_days,
@@ -241,6 +247,15 @@ def look_at(
         new_modes=found.modes,
         modes_left_out=list(modes_left_out),
     )
+
+
+def _compared(
+    scores: Sequence[DayCell], use: Sequence[DayCell], today: date, baseline_days: int
+) -> Literal["scores", "use", "nothing"]:
+    if any(is_compared(stream, baseline_days) for stream in streams_of(scores, today)):
+        return "scores"
+    is_use = any(is_compared(stream, baseline_days) for stream in streams_of(use, today))
+    return "use" if is_use else "nothing"
 
 
 def store_spent(store: MonitorStore, today: date) -> tuple[int, int, float | None]:

@@ -13,9 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.kernel.corpus.tokens import search_terms, tokenize
+from ragstone.kernel.corpus.tokens import function_words, search_terms, tokenize
 from ragstone.kernel.embedding.model import Embed, Vectors
 from ragstone.kernel.errors import ConfigError, DataError
+from ragstone.kernel.files.language import detect_languages
 
 RESTARTS = 8
 MOST_ROUNDS = 100
@@ -221,6 +222,7 @@ CHOOSING_DIMENSIONS = 20
 SHORTEST = 3  # letters of a word that names a topic
 NAMED_BY = 50  # texts of a topic that it is named by
 HEAD = 2000  # characters of a text that its topic is named by
+TELLING = 300  # of these that its language is told by
 TERMS = 10  # of a topic
 IN_NAME = 3
 
@@ -300,14 +302,15 @@ def topic_terms(texts: Sequence[str], labels: Labels) -> list[list[str]]:
 
     A term counts by how often the topic's texts use it (log), how many of them do, and how few texts of all
     do (log, squared): class-based TF-IDF, after Grootendorst 2022 (arXiv:2203.05794). Words that all topics
-    share weigh nothing, so no list of stop words is needed. Of words with the same beginning the best one is
-    taken. Looked at are the first HEAD characters of NAMED_BY texts a topic, evenly spaced.
+    share weigh nothing; function words of the text's language, or of the topic's, are none, for in a few
+    short questions they are as rare as others. Of words with the same beginning the best one is taken.
+    Looked at are the first HEAD characters of NAMED_BY texts a topic, evenly spaced.
     """
     n_topics = int(labels.max(initial=-1)) + 1
     members = [np.flatnonzero(labels == topic).tolist() for topic in range(n_topics)]
     members = [some[:: -(-len(some) // NAMED_BY)] if some else [] for some in members]
     spellings: dict[str, Counter[str]] = {}
-    counts = [[_term_counts(texts[at][:HEAD], spellings) for at in some] for some in members]
+    counts = [_term_counts([texts[at][:HEAD] for at in some], spellings) for some in members]
     n_texts = Counter(term for some in counts for text_counts in some for term in text_counts)
     n_looked_at = sum(map(len, counts))
     topics = []
@@ -362,8 +365,20 @@ def _alike(term: str, other: str) -> bool:
     return term[:shorter] == other[:shorter]
 
 
-def _term_counts(text: str, spellings: dict[str, Counter[str]]) -> Counter[str]:
-    """Return how often a text holds each term that could name a topic; add how its words are written."""
+def _term_counts(texts: Sequence[str], spellings: dict[str, Counter[str]]) -> list[Counter[str]]:
+    """Return how often each text of a topic holds each term that could name it; add how words are written."""
+    # A short question seldom shows its language; those of its topic together do.
+    beginnings = [text[:TELLING] for text in texts]
+    whole, *each = detect_languages(["\n".join(beginnings), *beginnings])
+    counts = []
+    for text, lang in zip(texts, each, strict=True):
+        known = tuple(sorted({code for code in (whole, lang) if code}))
+        counts.append(_terms_in(text, function_words(known), spellings))
+    return counts
+
+
+def _terms_in(text: str, light: frozenset[str], spellings: dict[str, Counter[str]]) -> Counter[str]:
+    """Return how often a text holds each term that could name a topic, none of them a light word."""
     counts: Counter[str] = Counter()
     for piece in text.split():
         run: list[str] = []
@@ -374,7 +389,7 @@ def _term_counts(text: str, spellings: dict[str, Counter[str]]) -> Counter[str]:
                 continue
             counts.update(_runs_of(run))
             run = []
-            if len(token) >= SHORTEST and not token.isdigit():
+            if len(token) >= SHORTEST and not token.isdigit() and token not in light:
                 counts[token] += 1
                 spellings.setdefault(token, Counter())[_written(token, piece, len(tokens))] += 1
     return counts
