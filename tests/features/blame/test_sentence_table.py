@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.golden import sentence_in
 from tests.support.sentences import codes_in, forbidden, said
 from tests.support.surfaces import shown
 
@@ -74,8 +75,7 @@ def test_all_are_one_components_only_where_none_is_without_a_component(says):
     row = row_of(50, 0, 9, 0, 0, "largest")
     unknown = ComponentShare(component="cannot tell", n=2, share=None)
     some = msgspec.structs.replace(row, n_lost=11, shares=[*row.shares, unknown])
-    assert "all-due-to" in said(outcome(row))
-    assert "all-known-due-to" in said(outcome(some))
+    says(outcome(row))
     says(outcome(some))
 
 
@@ -93,6 +93,15 @@ def test_all_are_one_components_only_where_none_is_without_a_component(says):
 )
 def test_outcomes_in_words(row: SystemBlame, says):
     says(f"{outcome(row)} {worth(row)}".strip())
+
+
+def test_what_decides_of_unanswerable_questions_is_said_where_there_are_some(says):
+    for n in (0, 1):
+        row = msgspec.structs.replace(row_of(50, 9, 2, 1), n_unanswerable=n)
+        summary = BlameSummary(name="r", version="1", systems=[row], models={}, made_from={}, notes=[])
+        text = " ".join(shown(blame_document(summary)).split())
+        assert ("points-by-refusal" in codes_in(text)) is (n > 0)
+    says(sentence_in(text, "Points of"))
 
 
 def price_of(change: str, value: float, low: float, high: float, **fields: object) -> ChangePrice:

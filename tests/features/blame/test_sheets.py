@@ -150,6 +150,7 @@ def test_expected_steps_and_unanswerable_questions_stand_in_the_rows(judged):
     [system] = ragstone.blame(folder).systems
     assert causes(folder) == {"a": "wrong arguments", "b": "answered though unanswerable"}
     assert "tools" in counts(system)
+    assert (system.n_counted, system.n_unanswerable) == (2, 1)
 
 
 def test_rows_without_references_are_told_what_to_add(judged):

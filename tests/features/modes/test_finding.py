@@ -181,6 +181,14 @@ def test_a_run_without_modes_says_why(share, n_wrong, folder, says):
     assert not (folder / "modes").exists()
 
 
+def test_answers_to_unanswerable_questions_that_have_a_score_are_counted(folder):
+    first, second, *rest = planted_answers()
+    unanswerable = msgspec.structs.replace(first, answerable=False)
+    without = msgspec.structs.replace(second, answerable=False, reference=None)  # and so without a score
+    summary = ragstone.modes(write_moded_run(folder, [unanswerable, without, *rest]))
+    assert (summary.n_unanswerable, summary.n_left_out) == (1, 1)
+
+
 def test_where_every_judgement_failed_nobody_is_told_to_judge_first(folder, fake_openai, says):
     fake_openai.script = lambda _body: "no JSON"
     (folder / "ragstone.toml").write_text(fake_openai.toml())

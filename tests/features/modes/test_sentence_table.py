@@ -103,6 +103,7 @@ def test_the_sentences_on_modes_and_runs(says):
     for summary in (
         summary_of(modes=[other], n_uncovered=4),
         summary_of(n_left_out=2),
+        summary_of(n_unanswerable=20),
         summary_of(proposal=ModesProposal(n_tested=4, n_read=100)),
         summary_of(
             proposal=ModesProposal(n_read=400, model="m", n_quotes=9, n_held=5, n_dropped=1, n_failed=2)
@@ -115,6 +116,11 @@ def test_the_sentences_on_modes_and_runs(says):
     ):
         first = [block.words for block in modes_blocks(summary) if isinstance(block, Paragraph)]
         says(" ".join([*first, *notes(summary)]))
+
+
+def test_what_decides_of_unanswerable_questions_is_said_where_there_are_some():
+    assert "modes-unanswerable-by-score" in said(" ".join(notes(summary_of(n_unanswerable=1))))
+    assert notes(summary_of()) == []
 
 
 def test_wrong_answers_that_no_mode_names_are_said_only_where_there_are_some():

@@ -64,6 +64,24 @@ def test_languages_are_detected():
     assert sample.summary.languages == {"hi": 1}
 
 
+@pytest.mark.parametrize(
+    ("row", "lang"),
+    [
+        ({"lang": "de-AT"}, "de-AT"),
+        ({"metadata": {"language": "sw"}}, "sw"),
+        ({"tags": {"lang": "de"}, "metadata": None}, "de"),
+        ({"language": "German"}, "en"),
+        ({"lang": "", "locale": "fr-FR"}, "en"),
+        ({"lang": "und"}, "en"),
+        ({"lang": 4}, "en"),
+    ],
+)
+def test_the_language_that_a_row_names_comes_before_the_one_that_is_detected(row, lang):
+    asked = {"question": "When should the farmers of this valley sow their maize?"}
+    sample = sampled([{**asked, **row}])
+    assert (sample.questions[0].lang, sample.summary.languages) == (lang, {lang: 1})
+
+
 def test_personal_data_is_kept_on_demand():
     sample = sampled(keep_personal_data=True)
     assert any("Ann Lee" in one.question for one in sample.questions)

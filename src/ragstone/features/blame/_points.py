@@ -187,6 +187,7 @@ def share_out(
         second=second,
         n_second=len(doubted),
         n_hidden=sum(point.second is False and not point.lost for point in counted),
+        n_unanswerable=sum(not point.answerable for point in counted),
         largest=_largest(shares, counted, of_question, clusters, seed),
         returned=returned,
         notes=list(notes),

@@ -94,6 +94,19 @@ LOST_AND_HIDDEN = Sentence[SystemBlame](
     fills=_of,
     never_beside=(*NONE, "points-lost"),
 )
+UNANSWERABLE = Sentence[SystemBlame](
+    code="points-by-refusal",
+    text="Points of unanswerable questions ({unanswerable}) go by whether the answer refuses, not by "
+    "{judge}.",
+    when="at least one question that was decided is unanswerable",
+    holds=lambda row: row.n_unanswerable > 0,
+    needs={
+        "unanswerable": "questions that were decided, and that the documents do not answer",
+        "judge": "the judge whose verdict all other points are",
+    },
+    fills=lambda row: {"unanswerable": count(row.n_unanswerable), "judge": row.judge},
+    never_beside=("points-none-counted",),
+)
 CAUSES = (
     "most-due-to",
     "largest-share-due-to",
@@ -342,4 +355,4 @@ OUTCOMES = (NONE_COUNTED, NONE_LOST, LOST, LOST_AND_HIDDEN)
 LARGEST = (MOST_DUE, LARGEST_SHARE, CANNOT_TELL, ALL_DUE, ALL_KNOWN_DUE, ONLY_CANNOT_TELL)
 PRICED = (PRICE_GAIN, PRICE_LOSS, PRICE_OPEN, PRICE_AT_MOST)
 NOT_ADDING = (PRICES_TOGETHER, PRICES_SHARED)
-SENTENCES = (*OUTCOMES, *LARGEST, RETURNED, *PRICED, *NOT_ADDING, NO_PRICE)
+SENTENCES = (*OUTCOMES, UNANSWERABLE, *LARGEST, RETURNED, *PRICED, *NOT_ADDING, NO_PRICE)

@@ -11,6 +11,7 @@ from ragstone.features.blame._sentence_table import (
     OUTCOMES,
     PRICED,
     RETURNED,
+    UNANSWERABLE,
     change_text,
     range_of_100,
     signed_of_100,
@@ -108,9 +109,8 @@ def _system(
     what = " ".join(
         f"{share.component.capitalize()}: {meanings[share.component]}." for share in shown_shares(row)
     )
-    sentences = [
-        sentence for sentence in (say(row, STALE_LOST), worth(row), judged_by(row), left_out(row)) if sentence
-    ]
+    said = (say(row, STALE_LOST), worth(row), judged_by(row), say(row, UNANSWERABLE), left_out(row))
+    sentences = [sentence for sentence in said if sentence]
     changes = [change for change in benched if change.system == row.system]
     candidates = [
         Paragraph(

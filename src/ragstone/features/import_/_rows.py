@@ -1,7 +1,6 @@
 """What readers of foreign sets yield: questions of rows in anybody's columns, documents, grades, remarks."""
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,7 +10,7 @@ import msgspec
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.records import Document, Question
 from ragstone.kernel.tables.columns import SHAPES, as_list, as_text, field_of, to_canonical
-from ragstone.kernel.tables.names import accepted_names
+from ragstone.kernel.tables.names import LANGUAGE_CODE, accepted_names
 
 
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +85,6 @@ NO_QUESTION = "it has no question (name its column with --column question=COLUMN
 EMPTY_QUESTION = "its question is empty"
 NOT_A_TEXT = "its question is not a text but a conversation or an object"
 
-_LANG = re.compile(r"[a-z]{2,3}(?:[-_]\w+)?")
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(Question)}
 
 Cells = dict[str, Any]
@@ -220,7 +218,7 @@ def _fits(name: str, value: object) -> bool:
     if field is None or field in ("id", "question") or value is None or value == "" or value != value:
         return True
     if field == "lang":
-        return isinstance(value, str) and bool(_LANG.fullmatch(value))
+        return isinstance(value, str) and bool(LANGUAGE_CODE.fullmatch(value))
     try:
         shape = SHAPES.get(field)
         shaped = shape(value) if shape else value

@@ -105,6 +105,7 @@ def _of_run(summary: ModesSummary) -> dict[str, str]:
         "uncovered": count(summary.n_uncovered),
         "read": count(proposal.n_read) if proposal else "",
         "left": plural(summary.n_left_out, "answer"),
+        "unanswerable": count(summary.n_unanswerable),
         "dropped": plural(proposal.n_dropped, "mode") if proposal else "",
         "quotes": plural(proposal.n_quotes, "quote") if proposal else "",
         "lost": count(proposal.n_quotes - proposal.n_held) if proposal else "",
@@ -127,6 +128,7 @@ RUN_NEEDS = {
     "uncovered": "wrong answers that no mode's judge names",
     "read": "answers of a random sample",
     "left": "answers without a score of that judge",
+    "unanswerable": "answers that it scored, to questions that the documents do not answer",
     "dropped": "modes of the model that quote fewer than two rows truly",
     "quotes": "what the model quoted",
     "lost": "quotes that are not in their row",
@@ -238,6 +240,15 @@ LEFT_OUT = Sentence[ModesSummary](
     needs=_run_needs("left", "judge"),
     fills=_of_run,
 )
+UNANSWERABLE = Sentence[ModesSummary](
+    code="modes-unanswerable-by-score",
+    text="Answers to unanswerable questions ({unanswerable}) go by the score of {judge} here, in `ragstone "
+    "blame` by whether they refuse.",
+    when="the judge scored at least one answer to an unanswerable question",
+    holds=lambda summary: summary.n_unanswerable > 0,
+    needs=_run_needs("unanswerable", "judge"),
+    fills=_of_run,
+)
 LOST_QUOTES = Sentence[ModesSummary](
     code="modes-quotes-dropped",
     text="{lost} of {quotes} of the model are not in their row and were dropped, and with them {dropped}.",
@@ -290,5 +301,5 @@ OTHER_LABELS = Sentence[Mode](
 )
 MODE_SENTENCES = (CHECKED, CHECKED_BLIND, PARTLY, NOT_ASKED, NOT_CHECKED)
 OUTCOMES = (NONE_WRONG, ALL_WRONG, NONE_CONFIRMED, NO_CANDIDATE, WRONG)
-NOTES = (FEW, UNCOVERED, FOUND_AGAIN, SAMPLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE, GROUPED)
+NOTES = (FEW, UNCOVERED, FOUND_AGAIN, SAMPLE, UNANSWERABLE, LEFT_OUT, LOST_QUOTES, FAILED, OF_PEOPLE, GROUPED)
 SENTENCES = (*MODE_SENTENCES, OTHER_LABELS, *OUTCOMES, *NOTES)

@@ -483,6 +483,7 @@ def _summary(plan: ModesPlan, found: FoundModes, written: Sequence[str]) -> Mode
             if yes[first] & yes[second]
         ],
         n_uncovered=sum(is_wrong and key not in covered for key, is_wrong in plan.wrong.items()),
+        n_unanswerable=sum(answer.answerable is False for answer in plan.answers),
         proposal=found.proposal,
         written=[*written],
     )

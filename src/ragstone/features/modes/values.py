@@ -50,7 +50,8 @@ class ModesSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
     """The failure modes of a run.
 
     judge, metric, model: whose verdict says that an answer is wrong. n_answers: answers that it scored,
-    n_wrong: those that are wrong; n_left_out: all others. n_uncovered: wrong answers that no mode holds.
+    n_wrong: those that are wrong; n_unanswerable: those to unanswerable questions, which go by their score,
+    too; n_left_out: all others. n_uncovered: wrong answers that no mode holds.
     proposal: how modes were proposed by this command; None where it counted the modes of files that were
     there. written: the mode files that it wrote. calls: what it asked for; not in the file.
     """
@@ -67,6 +68,7 @@ class ModesSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True, omit_de
     made_from: dict[str, str]
     overlaps: list[ModeOverlap] = []
     n_uncovered: int = 0
+    n_unanswerable: int = 0
     proposal: ModesProposal | None = None
     written: list[str] = []
     notes: list[str] = []

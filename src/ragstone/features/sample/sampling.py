@@ -217,13 +217,15 @@ class _Writer:
         exchanges = exchanges_at(source, places, columns)
         if len(exchanges) != len(places):
             raise DataError("the log changed while it was being read. Sample a copy of it.")
-        langs = detect_languages([sample.question.text for sample in drawn])
+        detected = detect_languages([sample.question.text for sample in drawn])
         questions, answers = [], []
-        for sample, lang in zip(drawn, langs, strict=True):
+        for sample, likely in zip(drawn, detected, strict=True):
             answered = (
                 exchanges[sample.question.answered_at] if sample.question.answered_at is not None else None
             )
-            question, answer = self._row(sample, lang, exchanges[sample.question.at], answered)
+            asked = exchanges[sample.question.at]
+            lang = asked.lang or (answered.lang if answered else None) or likely
+            question, answer = self._row(sample, lang, asked, answered)
             questions.append(question)
             answers += [answer] if answer else []
         return questions, answers

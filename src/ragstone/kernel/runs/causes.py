@@ -158,11 +158,11 @@ class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
 
     judge, model, metric: whose verdict a point is. second: whose the second opinion is, None without one;
     n_second: counted questions that have one. n_counted: questions that were decided; left_out: those that
-    were not, by the reason. n_lost: points that the judge says are lost; n_hidden: points that it gives and
-    the second opinion does not, which count as the judge's. shares: every component, in the order of
-    COMPONENTS, the tools only where an answer of the system carries steps; causes: each with its number of
-    points, the most frequent first. prices: what changes would bring, which do not add; empty where none can
-    be measured.
+    were not, by the reason. n_unanswerable: unanswerable ones that were, by whether the answer refuses, and
+    not by the judge. n_lost: points that the judge says are lost; n_hidden: points that it gives and the
+    second opinion does not, which count as the judge's. shares: every component, in the order of COMPONENTS,
+    the tools only where an answer of the system carries steps; causes: each with its number of points, the
+    most frequent first. prices: what changes would bring, which do not add; empty where none can be measured.
     """
 
     system: str
@@ -177,6 +177,7 @@ class SystemBlame(msgspec.Struct, frozen=True, kw_only=True):
     second: str | None = None
     n_second: int = 0
     n_hidden: int = 0
+    n_unanswerable: int = 0
     largest: Largest | None = None
     returned: Returned | None = None
     notes: list[str] = []

@@ -15,6 +15,7 @@ import msgspec
 
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Label, Question, Ranking, Role
 
+LANGUAGE_CODE = re.compile(r"[a-z]{2,3}(?:[-_]\w+)?")
 ID = ("id", "_id", "qid", "query_id", "example_id")
 QUESTION = ("user_input", "query", "input")
 REFERENCE = (

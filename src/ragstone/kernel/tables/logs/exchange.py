@@ -13,6 +13,7 @@ from ragstone.kernel.tables.interchange.values import answer_text, question_text
 from ragstone.kernel.tables.names import (
     ANSWER_NAMES,
     CONTEXT_NAMES,
+    LANGUAGE_CODE,
     LOG_ID,
     LOG_NAMES,
     QUESTION_NAMES,
@@ -40,7 +41,10 @@ class Columns(msgspec.Struct, frozen=True):
 
 
 class LoggedExchange(msgspec.Struct, frozen=True):
-    """What one row says: a question, and what is known of its answer. `quality` is as the log has it."""
+    """What one row says: a question, and what is known of its answer. `quality` is as the log has it.
+
+    lang: the language that the row names by a code. The locale of a program is none: people ask in others.
+    """
 
     question: str
     id: str | None = None
@@ -50,6 +54,7 @@ class LoggedExchange(msgspec.Struct, frozen=True):
     reference: str | None = None
     quality: object = None
     tags: dict[str, str] = {}
+    lang: str | None = None
 
     @property
     def rating(self) -> float | None:
@@ -91,7 +96,18 @@ def exchange_of(raw: Mapping[str, Any], columns: Columns) -> LoggedExchange | No
         reference=answer_text(value_at(raw, columns.reference)) if columns.reference else None,
         quality=value_at(raw, columns.quality) if columns.quality else None,
         tags={name: str(value) for name, value in tags.items() if value not in (None, "")},
+        lang=_lang(row),
     )
+
+
+def _lang(row: Mapping[str, Any]) -> str | None:
+    inner = [row.get(name) for name in ("tags", "metadata")]
+    for held in (row, *(part for part in inner if isinstance(part, Mapping))):
+        for name in ("lang", "language"):
+            value = held.get(name)
+            if isinstance(value, str) and value != "und" and LANGUAGE_CODE.fullmatch(value):
+                return value
+    return None
 
 
 def seconds_of(value: object) -> float | None:
