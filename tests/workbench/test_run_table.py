@@ -139,6 +139,14 @@ def test_a_trend_follows_the_order_of_files_and_says_what_changed(three, client,
     assert names(client.get("/workbench/runs/trends?order=-made").text) == ["third", "second", "first"]
 
 
+def test_a_trend_says_where_nothing_tells_whether_questions_are_the_same(three, project, client):
+    unknown = '<div class="muted">settings and questions'
+    assert unknown not in client.get("/workbench/runs/trends").text
+    made(project, "bare", judged([1]))
+    (project / "runs" / "bare" / "manifest.json").unlink()
+    assert client.get("/workbench/runs/trends").text.count(unknown) == 1
+
+
 def test_a_trend_of_ticked_runs_and_of_too_few(three, project, client, says):
     made(project, "other", judged([1], "token_f1"))
     page = client.get("/workbench/runs/trends?run=0/first&run=0/third").text

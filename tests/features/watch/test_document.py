@@ -137,7 +137,7 @@ def test_gaps_without_a_time_are_not_said_to_be_since_a_day(look, says):
     for untimed in (0, 1):
         seen = msgspec.structs.replace(look, gaps=msgspec.structs.replace(kept, untimed=untimed))
         says(finding_of(seen, "What is missing?").figures[0].rests_on)
-        assert ("Gaps since 2026-02-01 or without a time" in shown(monitor_document(seen))) == bool(untimed)
+        assert ("2026-02-01 or without" in shown(monitor_document(seen))) == bool(untimed)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_means_of_the_last_days_are_called_so_where_there_are_earlier_ones(look)
     assert {figure.label for figure in finding_of(longer, "Is it good?").figures} == {"good, last 28 days"}
 
 
-def test_exchanges_that_other_judges_have_judged_are_not_counted_as_judged_by_all(look):
+def test_exchanges_that_other_judges_have_judged_are_not_counted_as_judged_by_all(look, says):
     earlier = msgspec.structs.replace(look.overview, n_judged=4)
     held = dict(held_words(msgspec.structs.replace(look, overview=earlier, left=4)))
-    assert held["in the sample"] == "4 (100 %), 0 judged by all chosen judges, 4 left"
+    says(held["in the sample"])

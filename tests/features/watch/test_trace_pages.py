@@ -216,6 +216,24 @@ def test_a_session_is_one_conversation_with_totals(client, project):
     assert client.get("/workbench/traces/session").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("tokens", "shown"),
+    [
+        ((None, None), "–"),
+        ((7, 5), "12"),
+        ((7, None), '7 <span class="small muted">of 1 trace</span>'),
+        ((0, 0), "0"),
+    ],
+)
+def test_tokens_of_a_session_are_those_that_traces_tell(client, project, tokens, shown):
+    for at, n in enumerate(tokens):
+        told = {} if n is None else {"llm.token_count.prompt": {"intValue": str(n)}}
+        asked = {"input__value": "Is it?", "output__value": "Yes.", "openinference__span__kind": "LLM"}
+        sent(project, span(1, trace=f"{at + 1:032x}", session__id="s", **asked, **told), name=str(at))
+    page = client.get("/workbench/traces/session?session=s").text
+    assert f"<dt>Tokens</dt><dd>{shown}</dd>" in page
+
+
 def test_an_attribute_of_two_megabytes_is_cut_with_a_way_to_the_whole(client, project):
     text = "long words " * 190_000
     sent(project, span(1, input__value="Is it?", output__value="Yes.", notes=text))
@@ -234,17 +252,17 @@ def test_a_span_whose_texts_are_all_on_the_page_has_no_link_to_more(client, proj
         span(3, parent=1, notes=repeated),
     )
     page = client.get(f"/workbench/traces/{TRACE}").text
-    assert page.count("all of this span as plain text") == 1
+    assert page.count("as plain text") == 1
     assert f'href="/workbench/traces/{TRACE}/0"' in page
-    assert page.count("The full text is further up this page.") == 1
+    assert page.count("further up") == 1
 
 
 def test_a_text_that_is_cut_where_it_is_first_is_not_said_to_be_there_in_full(client, project):
     long = "long words " * 190_000
     sent(project, span(1, input__value="Is it?", notes=long), span(2, parent=1, notes=long))
     page = client.get(f"/workbench/traces/{TRACE}").text
-    assert page.count("all of this span as plain text") == 2
-    assert "further up this page" not in page
+    assert page.count("as plain text") == 2
+    assert "further up" not in page
 
 
 @pytest.mark.browser

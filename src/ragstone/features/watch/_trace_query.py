@@ -54,11 +54,12 @@ class TracePage(NamedTuple):
 
 
 class TraceTotals(NamedTuple):
-    """Sums over traces; cost and tokens: of those that tell it."""
+    """Sums over traces; tokens: of the n_counted that tell them; cost: of the n_priced that tell it."""
 
     n: int
     failed: int
     tokens: int
+    n_counted: int
     cost: float
     n_priced: int
 
@@ -132,8 +133,8 @@ class TraceQuery:
         """Return the sums over what a filter leaves. Raises DataError."""
         source, values = self._source(where)
         row = self._con.execute(
-            "SELECT count(*), coalesce(sum(failed), 0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0),"
-            f" count(cost) FROM {source}",
+            "SELECT count(*), coalesce(sum(failed), 0), coalesce(sum(tokens), 0), count(tokens),"
+            f" coalesce(sum(cost), 0.0), count(cost) FROM {source}",
             values,
         ).fetchone()
         return TraceTotals(*row)
