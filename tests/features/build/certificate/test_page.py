@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 from tests.features.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.builds import build_of, candidate, facts, measured, passage, ten
-from tests.support.golden import check_golden
+from tests.support.golden import check_golden, sentence_in
 from tests.support.surfaces import shown as surface
 
 from ragstone.features.build.certificate._rows import embed_candidates
@@ -235,6 +235,15 @@ def test_where_nothing_was_written_there_is_advice(status, said):
     failed = [Loss(reason="call_failed", detail=f"{status}: x")] if status else []
     [step] = next_steps(certify(build_of([], failed=failed, n_asked=3)))
     assert said in step
+
+
+def test_what_was_not_written_has_its_reason_among_what_was_lost(says):
+    timeout = [Loss(reason="call_failed", detail="timeout: x")]
+    for rows, failed in (([], []), ([candidate("d1#1", "Q?")], []), ([], timeout)):
+        text = shown(certify(build_of(rows, failed=failed, n_asked=6)))
+        says(sentence_in(text, "not written"))
+    every = build_of([candidate("d1#1", "Q?")], failed=[], n_asked=1)
+    assert "not written" not in shown(certify(every)).casefold()
 
 
 def test_a_budget_that_ended_is_told_before_all_else(says):

@@ -20,13 +20,13 @@ from ragstone.features.build.certificate.wording import (
     bars,
     declared_rows,
     documents_line,
-    failed_line,
     fitting,
     five,
     headline,
     kinds_of,
     leading,
     next_steps,
+    not_written,
     review_sentences,
     spent,
     trust,
@@ -282,7 +282,10 @@ def _lost(certificate: Certificate) -> list[Block]:
         for lost in losses
     ]
     more = sum(lost.n for lost in losses[SHOWN_LOSSES:])
-    brief = [(lost.n, lost.words) for lost in losses[:SHOWN_LOSSES]] + [(more, "other reasons")] * bool(more)
+    n_unwritten, why_unwritten = not_written(certificate)
+    unwritten = f"Not written: {count(n_unwritten)} ({why_unwritten})" if n_unwritten else why_unwritten
+    brief = [(n_unwritten, f"not written ({why_unwritten})")] * bool(n_unwritten)
+    brief += [(lost.n, lost.words) for lost in losses[:SHOWN_LOSSES]] + [(more, "other reasons")] * bool(more)
     columns: list[Made[tuple[int, str]]] = [
         ("", lambda row: f"  {count(row[0])}"),
         (Column("", text=True), lambda row: row[1]),
@@ -294,10 +297,14 @@ def _lost(certificate: Certificate) -> list[Block]:
     return [
         Heading("What was lost, and why", anchor="lost", where="page"),
         _funnel(certificate),
-        *([Paragraph(failed_line(certificate), where="page")] if failed_line(certificate) else []),
+        *([Paragraph(f"{unwritten}.", where="page")] if why_unwritten else []),
         *folds,
-        *([] if losses else [Paragraph("Nothing that was written was lost.", where="page")]),
-        *([SurfacePart(terminal, where="terminal")] if losses else []),
+        *(
+            [Paragraph("Nothing that was written was lost.", where="page")]
+            if funnel.n_written and not losses
+            else []
+        ),
+        *([SurfacePart(terminal, where="terminal")] if brief else []),
     ]
 
 

@@ -187,12 +187,13 @@ def documents_line(certificate: Certificate) -> str:
     return " · ".join(parts)
 
 
-def failed_line(certificate: Certificate) -> str:
-    """Return how many calls gave nothing, by status; empty where none failed."""
-    failed = certificate.funnel.failed_calls
-    return (
-        f"{plural(sum(failed.values()), 'call')} gave nothing: {format_failures(failed)}." if failed else ""
-    )
+def not_written(certificate: Certificate) -> tuple[int, str]:
+    """Return how many fewer were written than tried, and why, as far as that is known; "" where all were."""
+    funnel, failed = certificate.funnel, certificate.funnel.failed_calls
+    n = max(0, funnel.n_asked - funnel.n_written)
+    if failed:
+        return n, f"{plural(sum(failed.values()), 'call')} gave nothing: {format_failures(failed)}"
+    return n, "the model wrote fewer than it was asked for" if n else ""
 
 
 def five(of: Five) -> str:
