@@ -233,6 +233,17 @@ def test_answers_must_not_be_worse_than_a_run(folder, scores, app, more, outcome
     assert "against main: " in said
 
 
+def test_a_baseline_of_other_questions_is_refused_without_an_option_that_a_mark_has_not(folder, says):
+    asked = [*questions(9), *questions(12)[11:]]
+    rows = judged({row.id: 1.0 for row in asked}, system="before")
+    write_run(folder.path / "main", rows, said=answers(["x"] * 10, system="before"), asked=asked)
+    outcomes, said = ran(
+        folder, BASELINE.format(more="") + "def test_app(ragstone_check):\n    ragstone_check(knows)\n"
+    )
+    assert outcomes == {"failed": 1}
+    says(sentence_in(said, "cannot be compared").replace(str(folder.path), "FOLDER"))
+
+
 @pytest.mark.parametrize("place", ["mark", "settings"])
 def test_labels_take_the_judges_error_out_of_the_difference(folder, place, says):
     # Containment sees none of the answers right that it saw right before; people see no difference.
@@ -289,6 +300,20 @@ def test_mistake_in_a_mark_is_told_plainly(folder, mark, told):
     assert told in said
     assert "Traceback" not in said
     assert "another exception" not in said
+
+
+@pytest.mark.parametrize("threshold", ["40", "-0.5", "101"])
+def test_a_threshold_off_the_scale_is_refused(folder, says, threshold):
+    mark = MARK.replace("0.8", threshold)
+    _, said = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(knows)\n")
+    says(sentence_in(said, "off the scale"))
+
+
+@pytest.mark.parametrize("threshold", ["0", "1"])
+def test_a_threshold_at_an_end_of_the_scale_is_none_off_it(folder, threshold):
+    mark = MARK.replace("0.8", threshold)
+    outcomes, _ = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(knows)\n")
+    assert outcomes == {"passed": 1}
 
 
 def test_single_row_without_an_interval_is_not_surely_below(folder, says):

@@ -191,6 +191,15 @@ def test_two_systems_of_one_run(folder):
     assert (ran.code, "better" in ran.out) == (0, True)
 
 
+@pytest.mark.parametrize(("failed", "code"), [(9, 1), (10, 2)])
+def test_a_gate_fails_where_most_questions_fail_and_refuses_where_all_do(folder, failed, code, says):
+    for name, scores in (("may", [1.0] * 10), ("july", ["app_error"] * failed + [1.0] * (10 - failed))):
+        write_run(folder / name, judged(scores), digests={})
+    ran = compare("--gate")
+    assert ran.code == code
+    says(ran.err if code == 2 else sentence_in(ran.out, "Gate"))
+
+
 def test_several_systems_are_named_and_may_have_questions_of_their_own(folder, says):
     rows = [*judged({"q0": 1.0, "q1": 0.0}, system="x"), *judged({"q2": 1.0}, system="y")]
     said = [*answers(["a", "b"], system="x"), *answers(["c", "d", "e"], system="y")[2:]]

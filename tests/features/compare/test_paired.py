@@ -119,6 +119,14 @@ def test_nothing_scored_by_both_is_told(says):
     says(found.notes)
 
 
+def test_runs_without_a_score_in_both_say_what_became_of_their_answers(says):
+    a, b = run(judged([1.0, 0.0]), name="may"), run(judged(["app_error", "app_error"]), name="july")
+    for first, second in ((a, b), (b, b), (run(judged([1.0, "timeout"])), run(judged(["timeout", 1.0])))):
+        with pytest.raises(DataError) as raised:
+            compare_judged(first, second)
+        says(raised.value)
+
+
 def test_what_cannot_be_told_says_what_could_be():
     a, b = pairs(*[WRONG_TO_RIGHT] * 12, *[RIGHT_TO_WRONG] * 8, *[STAY] * 80)
     row = compare_judged(a, b).metrics[0]

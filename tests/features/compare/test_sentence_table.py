@@ -240,6 +240,8 @@ def due_of(bare: Bare, verdict: str, row: MetricComparison, n_metrics: int, scal
         due.add("compare-loses-more")
     if verdict == "cannot tell" and not people and row.outlook is not None:
         due.add("compare-would-find" if row.outlook.smallest is not None else "compare-would-find-none")
+        many = row.n_clusters >= 10
+        due.add("compare-questions-needed" if many else "compare-questions-needed-unknown")
         if row.outlook.design_effect >= 1.2:
             due.add("compare-documents-vary-together")
     return due

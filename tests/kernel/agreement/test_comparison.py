@@ -56,6 +56,21 @@ def test_mapped_yes_and_no_can_still_be_cut():
     assert comparison([0, 1], [20, 90], (0, 100), mapped=True, threshold=50).categories == [0, 1]
 
 
+def test_a_threshold_that_labels_have_no_use_for_is_said_to_be_unused(says):
+    for human, judge, scale in (
+        ([-1, 0, 1], [-1, 0, 1], (-1, 1)),
+        ([0, 50, 100], [10, 50, 80], (0, 100)),
+        ([1, 3], [1, 2], (0, 2)),
+    ):
+        found = comparison(human, judge, scale, threshold=0.5)
+        says(found.notes[-1])
+        without = comparison(human, judge, scale)
+        assert (found.notes[:-1], found.categories) == (without.notes, without.categories)
+    cut = comparison([0, 1], [20, 90], (0, 100), threshold=50)
+    assert (cut.threshold, len(cut.notes)) == (50, 1)
+    assert comparison([0, 1], [0, 1], (0, 1), threshold=0.5).notes == []  # there it changes nothing
+
+
 def test_grades_are_the_whole_scale_if_whole_and_else_those_seen():
     assert comparison([1, 2], [2, 4], (1, 5)).categories == [1, 2, 3, 4, 5]
     assert comparison([0, 0.5], [0.25, 1], (0, 1)).categories == [0, 0.25, 0.5, 1]

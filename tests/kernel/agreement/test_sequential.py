@@ -134,6 +134,18 @@ def test_chances_are_called_unequal_only_where_they_differ(second):
         assert any("unequal chances" in note for note in notes) is result.unequal is (second < 1)
 
 
+def test_labels_of_one_grade_measure_no_kappa_however_the_judge_differs(says):
+    rng = np.random.default_rng(3)
+    judgements, alike = judged(rng.integers(0, 2, 60)), labelled([1] * 60)
+    [result] = sequential_agreement(judgements, alike, trust=0.8)
+    assert (result.value, result.low, result.more, result.verdict) == (None, None, None, "undecided")
+    says(result.reason)
+    [of_two] = sequential_agreement(judgements, labelled([1] * 30 + [0] + [1] * 29), trust=0.8)
+    assert of_two.reason is None
+    [agreed] = sequential_agreement(judgements, alike, measure="agreement", trust=0.8)
+    assert agreed.reason is None
+
+
 def test_labels_sorted_by_score_have_lost_their_order(says):
     human, judge = grades(60, 0.9)
     at = np.argsort(human, kind="stable")
@@ -162,7 +174,8 @@ def test_what_cannot_be_measured_has_a_reason(says):
     [cut] = sequential_agreement(judged(100 * judge, scale=(0, 100)), labelled(human), threshold=50)
     assert cut.reason is None
     [alike] = sequential_agreement(judged(np.ones(40)), labelled(np.ones(40)))
-    assert (alike.value, alike.low, alike.high, alike.reason) == (None, -1.0, 1.0, None)
+    assert (alike.value, alike.low, alike.high) == (None, None, None)
+    says(alike.reason)
     no_scale = judged(np.round(100 * judge + np.arange(40) / 7, 3), scale=None)
     [unknown] = sequential_agreement(no_scale, labelled(100 * human + np.arange(40)), measure="error")
     says(unknown.reason)

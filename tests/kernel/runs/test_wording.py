@@ -3,7 +3,7 @@ import pytest
 from ragstone.kernel.document.numbers import interval, number, seconds, with_level
 from ragstone.kernel.records import STATUSES, Usage
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.runs.wording import STATUS_WORDS, calls_line, cost, plural, statuses
+from ragstone.kernel.runs.wording import STATUS_WORDS, bounds, calls_line, cost, plural, statuses
 from ragstone.kernel.statistics import Estimate
 
 
@@ -52,6 +52,18 @@ def test_unknown_cost_is_never_zero() -> None:
 def test_the_day_of_a_list_price_stands_beside_the_cost(says) -> None:
     dated = Calls(made=3, cost_usd=0.5, list_prices={"openai/a": "2026-11-21", "openai/b": "2026-11-21"})
     says(cost(dated))
+
+
+def test_what_replies_from_the_ledger_cost_is_no_money_of_now(says) -> None:
+    says(cost(Calls(from_ledger=5, cost_usd=0.06)))
+    says(cost(Calls(made=1, from_ledger=5, cost_usd=0.06)))
+    says(cost(Calls(made=5, cost_usd=0.06)))
+    says(cost(Calls(from_ledger=5, cost_usd=0.0)))  # a model of one's own: it never cost any
+
+
+def test_both_bounds_have_the_same_decimals(says) -> None:
+    says(bounds((15.3, 90.3), {"scored": 2, "timeout": 2}, 0.0))
+    says(bounds((0.5, 0.8), {"scored": 2, "timeout": 2}, 0.0))
 
 
 def test_retries_are_told_where_there_are_any(says) -> None:

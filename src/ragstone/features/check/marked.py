@@ -162,11 +162,20 @@ def _thresholds(checked: CheckedApplication, wanted: Mapping[str, float]) -> dic
         pairs = [(metric.judge, metric.metric) for metric in checked.metrics]
         named = [pair for pair in pairs if name in pair]
         for metric in checked.metrics:
-            if name in (metric.judge, metric.metric) and is_of_another_scale(
-                threshold, metric.scale or (0, 1)
-            ):
-                raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale or (0, 1))}")
-            if metric.labels and name in (metric.judge, metric.metric):
+            if name not in (metric.judge, metric.metric):
+                continue
+            low, high = metric.scale or (-math.inf, math.inf)
+            if metric.scale and is_of_another_scale(threshold, metric.scale):
+                raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale)}")
+            if not low <= threshold <= high and not metric.labels:
+                every = "no mean reaches it" if threshold > high else "every mean reaches it"
+                in_percent = (low, high) == (0, 1) and 1 < threshold <= 100
+                meant = f"Did you mean {threshold / 100:g}? " if in_percent else ""
+                raise ConfigError(
+                    f"thresholds: {threshold:g} is off the scale of {name}, {low:g} to {high:g}, so {every}. "
+                    f"{meant}Give a mean of that scale."
+                )
+            if metric.labels:
                 raise ConfigError(
                     f"thresholds: {name} gives labels ({', '.join(metric.labels)}), whose numbers have no "
                     "mean. Leave its threshold out, or give the labels scores from 0 to 1 in its file."

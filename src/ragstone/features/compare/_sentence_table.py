@@ -11,6 +11,7 @@ from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics.paired import Verdict
 
 HEAVY = 1.2  # design effect from which on a reader should know of it
+FEWEST = 10  # independent questions: how the scores of fewer vary does not say how many it takes
 
 
 def is_unchanged(row: MetricComparison) -> bool:
@@ -311,7 +312,11 @@ def _outlook(row: MetricComparison) -> dict[str, str]:
 
 
 def _questions(n: int | None) -> str:
-    return "more than ten million" if n is None else count(n)
+    """Return a number of questions with two digits that count: it rests on how the scores of some vary."""
+    if n is None:
+        return "more than ten million"
+    step = 10 ** max(0, len(str(n)) - 2)
+    return f"about {count(round(n / step) * step)}"
 
 
 def _undecided(row: MetricComparison) -> bool:
@@ -322,15 +327,10 @@ def _undecided(row: MetricComparison) -> bool:
 OUTLOOK = {
     "questions": "questions that both have scored",
     "power": "the chance of finding it",
-    "needed": "questions for the difference that was seen, if there is one, and for the smallest that is "
-    "worth finding",
 }
 FINDS = Sentence[MetricComparison](
     code="compare-would-find",
-    text=(
-        "With {questions}, only differences of {smallest} or more are likely to be found ({power} power). "
-        "To find {needed}."
-    ),
+    text=("With {questions}, only differences of {smallest} or more are likely to be found ({power} power)."),
     when="neither better nor worse is shown, and no labels are given; a difference on the scale is large "
     "enough",
     holds=lambda row: _undecided(row) and row.outlook is not None and row.outlook.smallest is not None,
@@ -339,15 +339,30 @@ FINDS = Sentence[MetricComparison](
 )
 FINDS_NONE = Sentence[MetricComparison](
     code="compare-would-find-none",
-    text=(
-        "With {questions}, no difference on this scale is likely to be found ({power} power). To find "
-        "{needed}."
-    ),
+    text=("With {questions}, no difference on this scale is likely to be found ({power} power)."),
     when="as compare-would-find, and none on the scale is large enough",
     holds=lambda row: _undecided(row) and row.outlook is not None and row.outlook.smallest is None,
     needs=OUTLOOK,
     fills=_outlook,
     never_beside=("compare-would-find",),
+)
+TAKES = Sentence[MetricComparison](
+    code="compare-questions-needed",
+    text="To find {needed}.",
+    when=f"as compare-would-find or compare-would-find-none, from {FEWEST} independent questions or more",
+    holds=lambda row: _undecided(row) and row.n_clusters >= FEWEST,
+    needs={
+        "needed": "about how many questions for the difference that was seen, if there is one, and for the "
+        "smallest that is worth finding"
+    },
+    fills=_outlook,
+)
+TAKES_UNKNOWN = Sentence[MetricComparison](
+    code="compare-questions-needed-unknown",
+    text="So few questions do not tell how many it takes to find one.",
+    when=f"as compare-would-find or compare-would-find-none, from fewer than {FEWEST} independent questions",
+    holds=lambda row: _undecided(row) and row.n_clusters < FEWEST,
+    never_beside=("compare-questions-needed",),
 )
 TOGETHER = Sentence[MetricComparison](
     code="compare-documents-vary-together",
@@ -360,7 +375,9 @@ TOGETHER = Sentence[MetricComparison](
 )
 
 
-COUNTED, CAUTION = (CHANGES, (WITHIN,)), ((LOSES_MORE,), (FINDS, FINDS_NONE), (TOGETHER,))
+NEEDED = (TAKES, TAKES_UNKNOWN)
+"""Questions that it would take: these belong to the caution before them."""
+COUNTED, CAUTION = (CHANGES, (WITHIN,)), ((LOSES_MORE,), (FINDS, FINDS_NONE), NEEDED, (TOGETHER,))
 """Of each of these at most one is said, in this order; between them stands who scored how many."""
 
 
@@ -608,7 +625,7 @@ SENTENCES = (
     LOWEST,
     WITHIN,
     LOSES_MORE,
-    *(FINDS, FINDS_NONE, TOGETHER),
+    *(FINDS, FINDS_NONE, *NEEDED, TOGETHER),
     *(sentence for because in BECAUSE.values() for sentence in because),
     *(*GATES, *VARIES, *SETTINGS),
 )

@@ -133,7 +133,8 @@ def compare_with_baseline(
     """
     now = JudgedRun(name="this test", judgements=judgements, answers=answers, questions=questions, judges={})
     people = read_people(labels, {}) if labels else None
-    return compare_judged(read_judged(baseline, str(baseline), []), now, margin=margin, labels=people)
+    then = read_judged(baseline, str(baseline), [])
+    return compare_judged(then, now, shared=None, margin=margin, labels=people)
 
 
 def read_people(

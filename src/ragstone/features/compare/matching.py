@@ -63,13 +63,14 @@ def match(
     *,
     metrics: Collection[str] = (),
     systems: tuple[str | None, str | None] = (None, None),
-    shared: bool = False,
+    shared: bool | None = False,
 ) -> Matched:
     """Return what is compared with what.
 
     metrics: names of metrics or judges, in place of all that both have. systems: one of A and one of B, in
     place of those of equal names or the only one of each. shared: leave out questions that one lacks or words
-    otherwise. Raises DataError, naming what differs: systems, questions, judges, models, scales.
+    otherwise; None where the caller cannot ask for that. Raises DataError, naming what differs: systems,
+    questions, judges, models, scales.
     """
     for side in (a, b):
         if not side.judgements:
@@ -135,7 +136,7 @@ def _systems(a: JudgedRun, b: JudgedRun, named: tuple[str | None, str | None]) -
 
 
 def _questions(
-    a: JudgedRun, b: JudgedRun, pairs: Sequence[tuple[str, str]], shared: bool
+    a: JudgedRun, b: JudgedRun, pairs: Sequence[tuple[str, str]], shared: bool | None
 ) -> tuple[list[str], int]:
     """Return the ids that both have, with the same wording, and how many others there are."""
     firsts, seconds = {first for first, _ in pairs}, {second for _, second in pairs}
@@ -163,9 +164,8 @@ def _questions(
     if not same:
         raise _cannot(a, b, ["they share no question", *problems], "Answer and judge the same questions.")
     if problems and not shared:
-        advice = (
-            f"Answer and judge the same questions, or compare the {len(same):,} that both have: --shared."
-        )
+        choice = f", or compare the {len(same):,} that both have: --shared" if shared is False else ""
+        advice = f"Answer and judge the same questions{choice}."
         raise _cannot(a, b, problems, advice)
     return same, len(missing) + len(further) + len(reworded) + len(other)
 

@@ -43,7 +43,7 @@ from ragstone.kernel.records import NO_MODEL, Answer, Judgement, count_statuses,
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.breakdown import is_right
 from ragstone.kernel.runs.settings import SettingDifference, differing_settings, prompt_diff
-from ragstone.kernel.runs.wording import mean_text
+from ragstone.kernel.runs.wording import mean_text, statuses
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import (
     Floats,
@@ -67,7 +67,7 @@ def compare_judged(
     *,
     metrics: Collection[str] = (),
     systems: tuple[str | None, str | None] = (None, None),
-    shared: bool = False,
+    shared: bool | None = False,
     margin: float | None = None,
     effect: float = EFFECT,
     seed: int = 0,
@@ -96,6 +96,7 @@ def compare_judged(
     if not rows:
         raise DataError(
             f"{a.name} and {b.name}: no question has a score in both, so nothing can be compared."
+            f"{_without_scores(a)}{_without_scores(b)}"
         )
     numbered = [row for row in rows if row.is_numbered]
     rows = [row for row in rows if not row.is_numbered]
@@ -141,6 +142,11 @@ def compare_judged(
         seed=seed,
         gate=gate_of(compared, margin),
     )
+
+
+def _without_scores(side: JudgedRun) -> str:
+    counts = count_statuses(side.judgements)
+    return "" if "scored" in counts else f" {side.name} has no score: {statuses(counts)}."
 
 
 class _Paired(NamedTuple):

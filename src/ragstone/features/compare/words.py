@@ -14,6 +14,7 @@ from ragstone.features.compare._sentence_table import (
     COUNTED,
     GATES,
     LOWEST,
+    NEEDED,
     OUTCOME,
     SETTINGS,
     VERDICTS,
@@ -535,7 +536,8 @@ def metric_told(row: MetricComparison, least: float = BOUNDS_FROM) -> str:
 
 def _cautions(row: MetricComparison) -> int:
     """Return how many sentences on a metric are cautions, with that on rows that failed."""
-    cautions = [*(say(row, *sentences) for sentences in CAUTION), _denominator(row, BOUNDS_FROM)]
+    own = [sentences for sentences in CAUTION if sentences is not NEEDED]
+    cautions = [*(say(row, *sentences) for sentences in own), _denominator(row, BOUNDS_FROM)]
     return len([sentence for sentence in cautions if sentence])
 
 

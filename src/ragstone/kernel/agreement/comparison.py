@@ -61,15 +61,24 @@ def compare(
     every = judge if given is None else np.union1d(judge, given)
     labels_yes_no = is_yes_no(human)
     judge_yes_no = is_yes_no(every) and scale in (None, YES_NO)
+    if not labels_yes_no:
+        comparison = _on_scale(human, judge, every, scale, mapped)
+        if threshold is None:
+            return comparison
+        unused = (
+            f"The threshold {threshold:g} is not used: it is for labels of 0 and 1, and these are "
+            f"{_values(human)}."
+        )
+        return msgspec.structs.replace(comparison, notes=[*comparison.notes, unused])
     if pairwise:
         return _on_scale(human, judge, every, scale, mapped)
-    if labels_yes_no and judge_yes_no:
+    if judge_yes_no:
         return GradeComparison(
             human=human, judge=judge, raw=judge, categories=[*YES_NO], same_unit=True, notes=[]
         )
-    if labels_yes_no and threshold is not None:
+    if threshold is not None:
         return _cut(human, judge, scale, threshold)
-    if labels_yes_no and not mapped:
+    if not mapped:
         return _in_rank(human, judge, f"The labels are 0 or 1 and {_span(judge, scale)}: give a threshold.")
     return _on_scale(human, judge, every, scale, mapped)
 

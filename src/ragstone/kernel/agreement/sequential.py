@@ -186,8 +186,8 @@ def _bets(
         return None, " ".join(comparison.notes[:1])
     if name == "agreement":
         return bet_on_mean(human == scored, (0.0, 1.0), clusters, chances=chances), None
-    if len(grades) < 2:
-        return None, "Kappa needs two different grades: people and the judge gave the same one every time."
+    if human.min() == human.max():
+        return None, "Kappa needs labels of two different grades: people gave the same one every time."
     steps = np.diff(human)
     if len(human) >= FEW_LABELS and steps.any() and ((steps >= 0).all() or (steps <= 0).all()):
         return None, (

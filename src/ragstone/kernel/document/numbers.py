@@ -1,6 +1,6 @@
 """Numbers, intervals, shares, times and money in words, the same wherever something is said."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ragstone.kernel.statistics import Estimate
 
@@ -9,6 +9,12 @@ def number(value: float) -> str:
     """Return a value with two decimals, one from 20 on, with a true minus sign."""
     text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.2f}"
     return text.replace("-", "−")
+
+
+def numbers(values: Sequence[float]) -> list[str]:
+    """Return values as number does, all with as few decimals as the largest of them."""
+    places = 1 if any(abs(value) >= 20 for value in values) else 2
+    return [f"{value:z.{places}f}".replace("-", "−") for value in values]
 
 
 def count(n: int) -> str:

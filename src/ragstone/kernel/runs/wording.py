@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from ragstone.kernel.agreement.card import ReportCard, card_of
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
-from ragstone.kernel.document.numbers import count, number, percent, usd, with_ends
+from ragstone.kernel.document.numbers import count, number, numbers, percent, usd, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
 from ragstone.kernel.records import Status
@@ -87,7 +87,8 @@ def bounds(ends: tuple[float, float] | None, counts: Mapping[Status, int], least
     n_failed = n_failed_rows(counts)
     if ends is None or n_failed <= least * (n_failed + counts.get("scored", 0)):
         return ""
-    return f"worst case {number(ends[0])}, best case {number(ends[1])}"
+    worst, best = numbers(ends)
+    return f"worst case {worst}, best case {best}"
 
 
 def shared_rows(metric: MetricSummary) -> str:
@@ -233,9 +234,17 @@ def listed(prices: Mapping[str, str]) -> str:
 
 
 def cost(calls: Calls) -> str:
-    """Return what the calls cost; an unknown price is said to be unknown, and is never 0."""
+    """Return what the calls cost; an unknown price is said to be unknown, and is never 0.
+
+    What replies from the ledger cost was paid when they were made: it is said to be of them.
+    """
     if calls.cost_usd is not None:
-        return usd(calls.cost_usd) + listed(calls.list_prices)
+        spent = usd(calls.cost_usd) + listed(calls.list_prices)
+        if not calls.from_ledger or not calls.cost_usd:
+            return spent
+        if not calls.made:
+            return f"nothing new; the replies from the ledger cost {spent}"
+        return f"{spent}, the replies from the ledger included"
     if calls.made + calls.from_ledger == 0:
         return "nothing: no model was called"
     return "unknown: ragstone.toml has no price for a model or system"
