@@ -1,5 +1,6 @@
 """The corpus that the settings declare, read and cut."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 
@@ -85,13 +86,19 @@ def _seen_from_settings(documents: Sequence[Document], settings: Settings) -> li
     """Return documents whose source is a path from the folder of ragstone.toml, if their file is in it.
 
     A path from the working folder would make other rows of the same documents, and another digest of them in
-    the manifest, for whoever runs from another folder.
+    the manifest, for whoever runs from another folder. What rows of a file name as their source stays.
     """
-    folder = str(PurePath(settings.root, "file")).removesuffix("file")  # empty for the working folder
-    return [
-        msgspec.structs.replace(row, source=row.source.removeprefix(folder)) if row.source else row
-        for row in documents
-    ]
+    declared = tuple(re.split(r"[*?[{]", str(settings.path(path)))[0] for path in settings.documents.paths)
+    root = Path(settings.root)
+    # The first is empty of the working folder: what is below it is seen from there as it is.
+    relative, absolute = (str(at / "file").removesuffix("file") for at in (root, root.absolute()))
+
+    def seen(source: str) -> str:
+        if not source.startswith(declared):
+            return source
+        return source.removeprefix(absolute if PurePath(source).is_absolute() else relative)
+
+    return [msgspec.structs.replace(row, source=seen(row.source)) if row.source else row for row in documents]
 
 
 OF_DOCUMENTS = frozenset({"text", "title"})  # fields that no question and no answer has
