@@ -7,7 +7,7 @@ import pytest
 from tests.support.monitor_store import BEGIN, fill, row
 from tests.support.surfaces import shown
 
-from ragstone.features.watch._document import held_words, monitor_document
+from ragstone.features.watch._document import held_words, monitor_document, trust
 from ragstone.features.watch._judged import StoredScore
 from ragstone.features.watch._logged import Reader
 from ragstone.features.watch.gaps import KeptGaps, Missed, find_gaps
@@ -149,6 +149,28 @@ def test_scores_are_compared_where_there_are_some_before_and_after_a_baseline(tm
         section = MonitorSection(baseline_days=14)
         seen = look_at(store, section, today=BEGIN + datetime.timedelta(days=days), judges=["answered"])
     assert seen.compared == compared
+
+
+@pytest.mark.parametrize(
+    ("judge", "shown_as"),
+    [
+        ("good 1 none", "good 1 without a model"),
+        ("good 1 openai/none", "good 1 openai/none"),
+        ("none 1 m", "none 1 m"),
+    ],
+)
+def test_a_judge_without_a_model_is_not_said_to_have_one_called_none(look, judge, shown_as):
+    (row, *others) = look.rows
+    renamed = msgspec.structs.replace(row, mean=msgspec.structs.replace(row.mean, judge=judge))
+    text = shown(monitor_document(msgspec.structs.replace(look, rows=[renamed, *others])))
+    assert f"good ({shown_as})" in text
+
+
+@pytest.mark.parametrize(("judge", "by_people"), [("people", True), ("people_like 1 m", False)])
+def test_a_judge_whose_name_begins_with_people_is_none_of_them(look, judge, by_people):
+    row = look.rows[0]
+    renamed = msgspec.structs.replace(row, mean=msgspec.structs.replace(row.mean, judge=judge))
+    assert (trust([renamed]) == "By people.") == by_people
 
 
 def test_means_of_the_last_days_are_called_so_where_there_are_earlier_ones(look):

@@ -16,7 +16,7 @@ import numpy as np
 
 from ragstone.features.watch._canaries import Canaries, JudgeChange, Shift, judge_changes, judge_shift
 from ragstone.features.watch._cells import DayCell
-from ragstone.features.watch._judged import LOG, JudgedOn, cannot_drift
+from ragstone.features.watch._judged import LOG, JudgedOn, cannot_drift, judge_words
 from ragstone.features.watch._streams import (
     Change,
     Level,
@@ -353,7 +353,7 @@ def _renamed(old: Stream, new: Stream, known: JudgeEvidence) -> Alarm:
         e_value=None,
         alpha=None,
         cause="both" if attribution.cause == "both" else "judge",
-        says=f"the judge changed from {old.judge} to {new.judge}; {moved}",
+        says=f"the judge changed from {judge_words(old.judge)} to {judge_words(new.judge)}; {moved}",
         canaries=shift,
         corrected=attribution.corrected,
     )

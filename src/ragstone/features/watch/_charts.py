@@ -7,7 +7,7 @@ from typing import Any
 
 from ragstone.features.watch._alarms import Alarm
 from ragstone.features.watch._cells import DayCell, Trend, TrendPoint, trends
-from ragstone.features.watch._judged import LOG, THUMB
+from ragstone.features.watch._judged import LOG, THUMB, judge_words
 from ragstone.features.watch._use import FAILED_CALLS, ApplicationUse
 from ragstone.kernel.document.charts import Chart, ChartPanel
 from ragstone.kernel.document.numbers import count, number
@@ -69,7 +69,7 @@ def _metric_chart(at: int, name: str, courses: Sequence[Trend], marks: list[Spec
     description = f"{text}; {plural(raised, 'alarm')} marked." if raised else f"{text}."
     several = len({course.judge for course in courses}) > 1
     rows = [
-        [_day(point.day, course.span), *([course.judge] if several else []), *_cells(point)]
+        [_day(point.day, course.span), *([judge_words(course.judge)] if several else []), *_cells(point)]
         for course in courses
         for point in course.points
     ]
@@ -307,7 +307,7 @@ def _rule(marks: Sequence[Spec], what: str, across: Spec) -> Spec:
 
 
 def _values(course: Trend, *, several: bool) -> list[Spec]:
-    who = {"j": course.judge} if several else {}
+    who = {"j": judge_words(course.judge)} if several else {}
     return [
         {"d": point.day.isoformat(), "m": _short(point.mean), "l": low, "h": high, "n": point.n, **who}
         for point in course.points

@@ -9,7 +9,7 @@ from ragstone.features.watch._alarms import Alarm, alarm_line, mean_words
 from ragstone.features.watch._cells import TrendPoint
 from ragstone.features.watch._charts import FIRST
 from ragstone.features.watch._evaluations import EvaluatorSummary
-from ragstone.features.watch._judged import LOG, PEOPLE, cannot_drift
+from ragstone.features.watch._judged import LOG, PEOPLE, cannot_drift, judge_words
 from ragstone.features.watch._mode_words import mode_blocks
 from ragstone.features.watch._use import use_words
 from ragstone.features.watch.gaps import ANSWERED, FAITHFUL, Gap, KeptGaps
@@ -217,7 +217,8 @@ def _means(look: Look, rows: Sequence[MetricRow], label: str) -> Table:
     def name(row: MetricRow) -> Cell:
         mean = row.mean
         doubled = sum(other.mean.metric == mean.metric for other in look.rows) > 1
-        return Cell(mean.metric, mean.judge, short=f"{mean.metric} ({mean.judge})" if doubled else "")
+        judge = judge_words(mean.judge)
+        return Cell(mean.metric, judge, short=f"{mean.metric} ({judge})" if doubled else "")
 
     def worth(row: MetricRow) -> Cell:
         if row.card is None:
@@ -383,7 +384,7 @@ def _good(look: Look) -> HeadlineFinding:
 
 def trust(rows: list[MetricRow]) -> str:
     """Return what the judges behind these means are worth."""
-    judged = [row for row in rows if not row.mean.judge.startswith(PEOPLE)]
+    judged = [row for row in rows if row.mean.judge != PEOPLE]
     if not judged:
         return "By people."
     if all(row.card is None for row in judged):

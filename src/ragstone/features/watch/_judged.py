@@ -69,6 +69,11 @@ def judge_of(judge: str, version: int, model: str) -> str:
     return judge if judge == PEOPLE else f"{judge} {version} {model}"
 
 
+def judge_words(judge: str) -> str:
+    """Return a judge, as cells name it, for people: a model that there is not is no name."""
+    return f"{judge.removesuffix(f' {NO_MODEL}')} without a model" if cannot_drift(judge) else judge
+
+
 def cannot_drift(judge: str) -> bool:
     """Return whether a judge, as cells name it, calls no model: it scores the same answer always alike."""
     return judge.endswith(f" {NO_MODEL}")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from ragstone.features.watch._cells import TrendPoint
+from ragstone.features.watch._judged import judge_words
 from ragstone.features.watch._mode_looks import FoundMode
 from ragstone.features.watch._uncovered import UNCOVERED
 from ragstone.features.watch.look import Look, MetricRow
@@ -53,7 +54,11 @@ def _table(look: Look, served: str) -> Block:
     def name(row: MetricRow) -> Cell:
         is_rest = row.mean.metric == UNCOVERED
         title = NONE_OF_THEM if is_rest else mode_title(row.mean.metric)
-        by = f"set {row.mean.judge.split()[1]} of modes" if is_rest and several else row.mean.judge
+        by = (
+            f"set {row.mean.judge.split()[1]} of modes"
+            if is_rest and several
+            else judge_words(row.mean.judge)
+        )
         beside = "" if is_rest and not several else by
         if not served:
             return Cell(title, beside)
