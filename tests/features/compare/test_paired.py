@@ -401,7 +401,7 @@ def test_errors_of_both_stand_side_by_side_with_what_each_was_made_from(says):
     page = render_markdown(comparison_document(compare_judged(a, b)))
     says(sentence_in(page, "wrong in both"))
     assert "d0 ✓, d9" in page
-    assert "✓ marks a document" in page
+    says(sentence_in(page, "Wrong means"))
 
 
 def test_scores_without_a_scale_are_neither_right_nor_wrong():

@@ -91,7 +91,7 @@ def test_a_judge_that_hands_nothing_on_is_told(says):
     says(shown(fitted(judge=judge)))
 
 
-def test_one_judge_by_two_models_is_told_apart_by_them():
+def test_one_judge_by_two_models_is_told_apart_by_them(says):
     judge = msgspec.structs.replace(
         fitted().judge,
         members=[
@@ -99,6 +99,4 @@ def test_one_judge_by_two_models_is_told_apart_by_them():
             Member(judge="correctness", model="openai/big", cut=50),
         ],
     )
-    text = shown(fitted(judge=judge))
-    assert "cascade minus correctness by openai/small" in text
-    assert "correctness by openai/big says yes from 50 on." in text
+    says(shown(fitted(judge=judge)))

@@ -1,6 +1,7 @@
 """`ragstone try` and `try_prompt`: a changed prompt on rows of a run, beside what the run has."""
 
 import json
+import re
 
 import pytest
 from tests.support.command import ragstone
@@ -135,6 +136,10 @@ def test_a_run_without_scores_of_the_judge_says_so(run, settings, tmp_path, says
     says(found.notes[0])
 
 
+MAY_COME = "may come from"
+NOTE = re.compile(f"The saved scores [^:]*: [^.]*{MAY_COME}[^.]*[.]")
+
+
 def resaved(run, **changed):
     """Change the saved judgements of the judge `tone`."""
     file = run / "judgements.jsonl"
@@ -157,19 +162,19 @@ def test_no_difference_is_taken_between_two_scales(run, settings, tmp_path, monk
     says(tried_with_tone(tmp_path, monkeypatch))
 
 
-def test_scores_by_another_model_are_said_to_be(run, settings, tmp_path, monkeypatch):
-    same = tried_with_tone(tmp_path, monkeypatch)
-    assert "a difference may come from that" not in same
+def test_scores_by_another_model_are_said_to_be(run, settings, tmp_path, monkeypatch, says):
+    assert MAY_COME not in tried_with_tone(tmp_path, monkeypatch)
     resaved(run, model="openai/older")
     told = " ".join(tried_with_tone(tmp_path, monkeypatch).split())
-    assert "by openai/older, the new ones of tone by openai/fake: a difference may come from that" in told
+    assert MAY_COME in told
+    says(NOTE.search(told)[0])
 
 
-def test_new_answers_judged_by_another_version_are_said_to_be(run, settings, tmp_path, monkeypatch):
+def test_new_answers_judged_by_another_version_are_said_to_be(run, tmp_path, monkeypatch, says):
     monkeypatch.chdir(tmp_path)
     written(tmp_path, "loud.toml", prompt_text("Always shout."))
     resaved(run, prompt_version=7)
     told = " ".join(ragstone("try", "runs/mine", "--prompt", "loud.toml", "--all").out.split())
-    assert "by version 7 of tone, the new ones by version 1: a difference may come from that" in told
+    says(NOTE.search(told)[0])
     # A judge that is tried may have another version.
-    assert "by version 7" not in tried_with_tone(tmp_path, monkeypatch)
+    assert MAY_COME not in tried_with_tone(tmp_path, monkeypatch)
