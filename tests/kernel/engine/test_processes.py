@@ -19,6 +19,7 @@ from ragstone.kernel.engine.sharing import map_on_cores
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Answer
+from ragstone.kernel.stages import judge as stage
 from ragstone.kernel.stages.judge import JUDGING
 
 N_ROWS = 400
@@ -77,6 +78,27 @@ def test_few_rows_stay_in_the_process(monkeypatch, at_once):
     monkeypatch.setattr(sharing, "WORTH_S", 2.0)
     judged(answers())
     assert n_started(at_once) == 0
+
+
+def test_what_computes_waits_for_nothing_so_that_few_rows_in_flight_do_not_slow_it(monkeypatch):
+    begun, most = 0, 0
+    real = stage.judge_row
+
+    async def counted(*given, **more):
+        nonlocal begun, most
+        begun += 1
+        most = max(most, begun)
+        try:
+            return await real(*given, **more)
+        finally:
+            begun -= 1
+
+    monkeypatch.setattr(stage, "judge_row", counted)
+    one = choose(Settings(), "engine", workers=1)
+    judged(answers(100), JUDGES[1:], one)
+    assert most == 1
+    judged(answers(100), JUDGES[:1], one)  # its members are tasks, which the loop runs in one turn
+    assert most <= sharing.TRIED
 
 
 def test_judges_that_ask_or_run_a_function_stay_in_the_process(at_once, fake_openai, monkeypatch):
