@@ -173,11 +173,12 @@ def test_a_judge_whose_name_begins_with_people_is_none_of_them(look, judge, by_p
     assert (trust([renamed]) == "By people.") == by_people
 
 
-def test_means_of_the_last_days_are_called_so_where_there_are_earlier_ones(look):
+def test_means_of_the_last_days_are_called_so_where_there_are_earlier_ones(look, says):
     assert {figure.label for figure in finding_of(look, "Is it good?").figures} == {"good"}
     early = msgspec.structs.replace(look.overview, first=datetime.date(2025, 10, 1))
     longer = msgspec.structs.replace(look, overview=early)
-    assert {figure.label for figure in finding_of(longer, "Is it good?").figures} == {"good, last 28 days"}
+    (label,) = {figure.label for figure in finding_of(longer, "Is it good?").figures}
+    says(label)
 
 
 def test_exchanges_that_other_judges_have_judged_are_not_counted_as_judged_by_all(look, says):

@@ -124,8 +124,8 @@ async function refresh(put = (rows) => list.replaceChildren(...rows)) {
   showChips(found.conditions);
   put(found.lines.map(elementOf));
   document.getElementById("nothing").hidden = found.lines.length > 0;
-  const of = found.of.toLocaleString("en");
-  document.getElementById("shown").textContent = found.n === found.of ? `${of} questions` : `${found.n.toLocaleString("en")} of ${of} questions`;
+  const of = `${found.of.toLocaleString("en")} ${found.of === 1 ? "question" : "questions"}`;
+  document.getElementById("shown").textContent = found.n === found.of ? of : `${found.n.toLocaleString("en")} of ${of}`;
   const last = Math.max(0, Math.ceil(found.n / 50) - 1);
   for (const where of document.querySelectorAll("[data-pages]")) {
     where.hidden = last === 0;
