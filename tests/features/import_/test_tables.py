@@ -5,7 +5,8 @@ import json
 import pytest
 
 from ragstone import ConfigError, DataError
-from ragstone.features.import_._rows import parse_columns
+from ragstone.features.import_._faq import EMPTY_ANSWER, NO_ANSWER
+from ragstone.features.import_._rows import EMPTY_QUESTION, parse_columns
 from ragstone.features.import_._sheets import open_sheet
 from ragstone.features.import_.importing import import_set
 from ragstone.kernel.records import Question
@@ -346,14 +347,26 @@ def test_a_column_is_asked_for_only_where_none_is_understood(write, rows, column
             import_set(path, format="table", columns=columns)
         return
     assert remarks(import_set(path, format="table", columns=columns)) == {
-        ("skipped", "its question is empty"): (1, [f"{path}:2"])
+        ("skipped", EMPTY_QUESTION): (1, [f"{path}:2"])
     }
 
 
-def test_an_answer_is_asked_for_only_where_none_is_understood(write):
-    path = write("q.csv", "question,answer\na?,\nb?,c\nd?,\n")
-    reasons = [one.reason for one in import_set(path, format="faq").summary.remarks]
-    assert reasons == [
-        "it has no answer (name its column with --column reference=COLUMN)",
-        "its answer is empty",
-    ]
+def test_a_question_of_null_is_empty_though_it_comes_first(write):
+    path = write("q.jsonl", '{"question": null}\n{"question": "a?"}\n')
+    assert remarks(import_set(path)) == {("skipped", EMPTY_QUESTION): (1, [f"{path}:1"])}
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "reasons"),
+    [
+        ("question,answer\na?,\nb?,c\nd?,\n", {}, [EMPTY_ANSWER]),
+        ("question,frog\na?,\nb?,c\n", {"reference": "frog"}, [EMPTY_ANSWER]),
+        ("question,frog,answer\na?,x,\nb?,y,c\n", {}, [EMPTY_ANSWER]),
+    ],
+)
+def test_an_answer_is_asked_for_only_where_none_is_understood(write, rows, columns, reasons):
+    imported = import_set(write("q.csv", rows), format="faq", columns=columns)
+    assert [one.reason for one in imported.summary.remarks] == reasons
+    with pytest.raises(DataError) as error:
+        import_set(write("p.csv", "question,frog\na?,b\n"), format="faq")
+    assert NO_ANSWER in str(error.value)

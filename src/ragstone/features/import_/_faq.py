@@ -11,11 +11,12 @@ from ragstone.features.import_._rows import (
     ImportOptions,
     RowQuestion,
     Source,
+    are_understood,
     changed,
     left_out,
     skipped,
 )
-from ragstone.features.import_._sheets import line_of, read_text
+from ragstone.features.import_._sheets import first_row, line_of, read_text
 from ragstone.features.import_._tables import asked_rows
 from ragstone.kernel.corpus.headings import SectionHeading, document_headings
 from ragstone.kernel.corpus.reading import READERS
@@ -157,7 +158,10 @@ def read_faq_table(source: Source, options: ImportOptions) -> Iterator[Found]:
     Both have the row's id, else the name of the file and the number of the row. The evidence is the whole
     answer. Where a row has several answers, they are paragraphs of the document.
     """
-    number, is_known = 0, "reference" in options.columns
+    number = 0
+    is_known = "reference" in options.columns or are_understood(
+        first_row(source.path, options.columns), "reference"
+    )
     for location, row in asked_rows(source, options, {}):
         number += 1
         if not isinstance(row, RowQuestion):

@@ -189,9 +189,9 @@ def found_in(row: Cells, columns: Mapping[str, str], location: str) -> Iterator[
     yield made.question
 
 
-def names_a_question(column: str) -> bool:
-    """Return whether a column is understood as that of the question."""
-    return "question" in to_canonical({column: "?"}, Question)
+def are_understood(columns: Iterable[str], field: str) -> bool:
+    """Return whether any of these columns is understood as that of a field of questions."""
+    return any(field in to_canonical({column: "?"}, Question) for column in columns)
 
 
 def _converted(made: Cells) -> Question:

@@ -20,12 +20,12 @@ from ragstone.features.import_._rows import (
     LeftOut,
     RowQuestion,
     Source,
+    are_understood,
     changed,
     check_columns,
     document_from_context,
     document_of,
     left_out,
-    names_a_question,
     question_of,
     skipped,
 )
@@ -111,7 +111,7 @@ def asked_rows(
         check_columns(options.columns, seen, source.path)
     usual = {field: column for field, column in columns.items() if field not in options.columns}
     near = _NearNames(source.path, options.columns) if guess else None
-    has_column = "question" in options.columns or any(map(names_a_question, sheet.columns or ()))
+    has_column = "question" in options.columns or are_understood(sheet.columns or (), "question")
     for number, row in sheet.rows:
         location = sheet.place(number)
         if isinstance(row, str):
@@ -129,7 +129,9 @@ def asked_rows(
         except LeftOut as mistake:
             yield location, left_out(location, str(mistake))
         except ValueError as mistake:
-            reason = EMPTY_QUESTION if has_column and str(mistake) == NO_QUESTION else str(mistake)
+            reason = str(mistake)
+            if reason == NO_QUESTION and (has_column or are_understood(row, "question")):
+                reason = EMPTY_QUESTION
             yield location, skipped(location, reason)
     check_columns(options.columns, seen, source.path)
 
