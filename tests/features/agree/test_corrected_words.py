@@ -73,7 +73,12 @@ def test_few_of_many_sentences_are_shown_and_every_mean():
 
 @pytest.mark.parametrize(
     ("changed", "says"),
-    [({}, "420"), ({"to_halve": None}, "out of reach"), ({"corrected": interval(1, None, None, 9)}, "")],
+    [
+        ({}, "420"),
+        ({"to_halve": None}, "out of reach"),
+        ({"to_halve": None, "n_labelled": 19}, ""),
+        ({"corrected": interval(1, None, None, 9)}, ""),
+    ],
 )
 def test_halving_in_few_words(changed, says):
     assert halving(mean(**changed)) == says

@@ -1,8 +1,8 @@
-"""Means with people's labels carried into them: found for a mean, in words, and as a document."""
+"""Means with people's labels carried into them, in words and as a document."""
 
 from collections.abc import Sequence
 
-from ragstone.kernel.agreement.corrected_mean import RANDOM_SAMPLE, CorrectedMean
+from ragstone.kernel.agreement.corrected_mean import FEW_LABELS, RANDOM_SAMPLE, CorrectedMean
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -30,8 +30,8 @@ LEAD = (
 
 
 def halving(mean: CorrectedMean) -> str:
-    """Return how many labels in all would halve the interval, in few words."""
-    if mean.corrected.low is None:
+    """Return how many labels in all would halve the interval, in few words; nothing where few cannot tell."""
+    if mean.corrected.low is None or (mean.to_halve is None and mean.n_labelled < FEW_LABELS):
         return ""
     return "out of reach" if mean.to_halve is None else count(mean.to_halve)
 

@@ -52,7 +52,7 @@ class PeopleFacts(msgspec.Struct, frozen=True):
 
 def _people(facts: PeopleFacts) -> dict[str, str]:
     people, there = facts.people, facts.people.corrected
-    halve = "" if people.to_halve is None else f"; halving the interval takes {count(people.to_halve)}"
+    halve = "" if people.to_halve is None else f"; halving the interval takes about {count(people.to_halve)}"
     return {
         "corrected": signed(there.value),
         "level": level(there),
@@ -139,7 +139,7 @@ ALL_WOULD_NOT_DO = Sentence[PeopleFacts](
 )
 WOULD_DO = Sentence[PeopleFacts](
     code="people-labels-would-find",
-    text="Finding a difference this large takes {needed} labelled pairs in all (80 % power){halve}.",
+    text="Finding a difference this large takes about {needed} labelled pairs in all (80 % power){halve}.",
     when="the verdict is cannot tell, the difference is not 0 and has an interval; and that many labels "
     "would find one as large with 80 % power",
     holds=lambda facts: facts.is_open and facts.people.to_decide is not None,
