@@ -12,6 +12,7 @@ from ragstone.features.bench.judges.planning import JudgeGrid
 from ragstone.features.bench.judges.words import (
     JudgeBenchSummary,
     contrast_where,
+    difference,
     in_one_line,
     judge_bench_document,
     measure_name,
@@ -216,6 +217,13 @@ def test_systems_have_no_order_by_numbers_of_labels():
     assert labelled("create").orders is None
     assert labelled("create").notes == []
     assert labelled(None).orders is not None
+
+
+def test_judges_that_err_on_other_answers_are_not_equally_near_on_every_answer(says):
+    first, last = shifted(8), [*HUMAN[:-8], *(1 - value for value in HUMAN[-8:])]
+    for other in (first, last):
+        board = board_of(HUMAN, judged(cell("a"), first), judged(cell("b"), other))
+        says(difference(board.comparisons[0]))
 
 
 def test_a_tie_of_judges_has_no_best(says):

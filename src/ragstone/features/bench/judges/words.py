@@ -537,9 +537,9 @@ def contrast_text(contrast: JudgeContrast) -> str:
 
 
 def difference(comparison: CellComparison) -> str:
-    """Return how large a difference is, or that nothing tells the two apart."""
+    """Return how large a difference is, or that there is none on any answer, whatever the two scores are."""
     if comparison.n_changed == 0:
-        return "alike on every answer"
+        return "equally near to people on every answer"
     return f"difference {with_ends(comparison.difference)}"
 
 
