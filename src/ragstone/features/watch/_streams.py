@@ -112,10 +112,13 @@ def blocks_of(stream: Stream, begin: int, baseline_days: int) -> DayBlocks | Non
     return None
 
 
-def is_compared(stream: Stream, baseline_days: int) -> bool:
-    """Return whether a stream has a baseline, and later scores to compare with it."""
-    blocks = blocks_of(stream, 0, baseline_days)
-    return blocks is not None and bool(blocks.weights[-(-baseline_days // blocks.span) :].any())
+def is_compared(cells: Iterable[DayCell], before: date, baseline_days: int) -> bool:
+    """Return whether a stream of the days before that day has a baseline, and scores after it."""
+    return any(
+        blocks.weights[-(-baseline_days // blocks.span) :].any()
+        for stream in streams_of(cells, before)
+        if (blocks := blocks_of(stream, 0, baseline_days))
+    )
 
 
 def _middle(base: Floats) -> float:

@@ -19,7 +19,7 @@ from ragstone.features.watch._mode_looks import FoundMode, load_found, new_mode_
 from ragstone.features.watch._modes import cells_for_alarms
 from ragstone.features.watch._reading import ReadCounts
 from ragstone.features.watch._showing import StoredExchange, shown
-from ragstone.features.watch._streams import is_compared, streams_of
+from ragstone.features.watch._streams import is_compared
 from ragstone.features.watch._uncovered import UNCOVERED
 from ragstone.features.watch._use import ApplicationUse, read_use, use_cells
 from ragstone.features.watch.gaps import Gap, KeptGaps, load_gaps
@@ -228,7 +228,11 @@ def look_at(
         since=since,
         rows=[row for row in rows if row.mean.metric not in ours],
         alarms=raised,
-        compared=_compared(cells, cells_of_use, today, section.baseline_days),
+        compared="scores"
+        if is_compared(cells, today, section.baseline_days)
+        else "use"
+        if is_compared(cells_of_use, today, section.baseline_days)
+        else "nothing",
         rounds=(len(frozen.answers), len(frozen.rounds)) if (frozen := known.canaries) else None,
         wants_canaries=bool(section.canaries),
         baseline_days=section.baseline_days,
@@ -247,15 +251,6 @@ def look_at(
         new_modes=found.modes,
         modes_left_out=list(modes_left_out),
     )
-
-
-def _compared(
-    scores: Sequence[DayCell], use: Sequence[DayCell], today: date, baseline_days: int
-) -> Literal["scores", "use", "nothing"]:
-    if any(is_compared(stream, baseline_days) for stream in streams_of(scores, today)):
-        return "scores"
-    is_use = any(is_compared(stream, baseline_days) for stream in streams_of(use, today))
-    return "use" if is_use else "nothing"
 
 
 def store_spent(store: MonitorStore, today: date) -> tuple[int, int, float | None]:
