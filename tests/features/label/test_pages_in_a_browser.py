@@ -139,6 +139,18 @@ def _who(tab: Tab) -> str:
     return str(tab.run("document.getElementById('bench').dataset.person"))
 
 
+def test_a_question_that_never_comes_is_asked_for_again(bench):
+    with opened_tab(loopback=True) as tab:
+        hung = []
+        tab.page.add_init_script(
+            "const of = AbortSignal.timeout; AbortSignal.timeout = (ms) => of.call(AbortSignal, ms / 100)"
+        )
+        tab.page.route("**/items/*", lambda route: route.continue_() if hung else hung.append(route))
+        begin(tab, bench, 3)
+        assert len(hung) == 1
+        assert place(tab) == 0
+
+
 def test_twenty_items_with_keys_only_and_a_server_that_is_killed(server):
     with opened_tab(loopback=True) as tab:
         begin(tab, server, 20)

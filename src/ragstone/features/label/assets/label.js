@@ -42,7 +42,7 @@ function told(how, n, why, mark) {
 const outbox = openOutbox(queue, person, told);
 
 async function ask(path) {
-  const reply = await fetch(`${queue}${path}`, { headers: { Accept: "application/json" }, redirect: "error" });
+  const reply = await fetchInTime(`${queue}${path}`, { headers: { Accept: "application/json" }, redirect: "error" });
   const said = await reply.json();
   if (!reply.ok) throw Object.assign(new Error(said.detail), { status: reply.status });
   return said;
@@ -157,9 +157,10 @@ async function show(index) {
       if (mine !== shows) return;
       at("screen").hidden = true;
       showCount();
+      const isForGood = mistake.status < 500 && ![401, 408, 429].includes(mistake.status);
       if (mistake.status === 401) trouble("You are no longer logged in, so the next question cannot be loaded.", "Log in again");
-      else trouble(mistake.status && mistake.status < 500 ? mistake.message : "The next question cannot be loaded: the server cannot be reached. What you labelled is kept, and the page keeps trying.");
-      if (!mistake.status || mistake.status >= 500 || mistake.status === 401) setTimeout(() => { if (mine === shows) show(now).then(outbox.flush); }, 1500);
+      else trouble(isForGood ? mistake.message : "The next question cannot be loaded: the server cannot be reached. What you labelled is kept, and the page keeps trying.");
+      if (!isForGood) setTimeout(() => { if (mine === shows) show(now).then(outbox.flush); }, 1500);
       return;
     }
   } else draw(found);

@@ -1,6 +1,10 @@
 "use strict";
 /* What an annotator did, kept in this browser until the server says that it is on its disk. Marks go out one
    by one in their order; sent twice, they are kept once. Nothing is dropped but what the server refuses, and that is shown. */
+
+/** Fetch, and give up after a time: a connection that died without a word would be waited for for ever. */
+const fetchInTime = (address, options) => fetch(address, { ...options, signal: AbortSignal.timeout(20000) });
+
 function openOutbox(queue, person, tell) {
   const key = `ragstone-outbox:${queue}:${person}`;
   let token = document.querySelector("meta[name=csrf]").content;
@@ -23,7 +27,7 @@ function openOutbox(queue, person, tell) {
   async function send(mark, again = true) {
     let reply, said;
     try {
-      reply = await fetch(`${queue}/marks`, {
+      reply = await fetchInTime(`${queue}/marks`, {
         method: "POST", body: JSON.stringify({ ...mark, annotator: person }), redirect: "error",
         headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRF-Token": token },
       });
@@ -39,7 +43,7 @@ function openOutbox(queue, person, tell) {
   /** After a new login the token of this page is an old one: take the new one from a page that is loaded again. */
   async function renew() {
     try {
-      const reply = await fetch(queue, { redirect: "error", headers: { Accept: "text/html" } });
+      const reply = await fetchInTime(queue, { redirect: "error", headers: { Accept: "text/html" } });
       const found = new DOMParser().parseFromString(await reply.text(), "text/html").querySelector("meta[name=csrf]");
       if (!reply.ok || !found) return false;
       token = found.content;
