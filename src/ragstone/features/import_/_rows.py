@@ -9,7 +9,7 @@ import msgspec
 
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.records import Document, Question
-from ragstone.kernel.tables.columns import SHAPES, as_list, as_text, field_of, plan_columns, to_canonical
+from ragstone.kernel.tables.columns import SHAPES, as_list, as_text, field_of, to_canonical
 from ragstone.kernel.tables.names import LANGUAGE_CODE, accepted_names
 
 
@@ -191,7 +191,7 @@ def found_in(row: Cells, columns: Mapping[str, str], location: str) -> Iterator[
 
 def are_understood(columns: Iterable[str], field: str) -> bool:
     """Return whether any of these columns is understood as that of a field of questions."""
-    return any(field in plan_columns({column: "?"}, Question).fields for column in columns)
+    return any(field_of(column, Question) == field for column in columns)
 
 
 def _converted(made: Cells) -> Question:
