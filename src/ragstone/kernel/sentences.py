@@ -1,6 +1,6 @@
 """Sentences that interpret numbers: each has its condition in a table, and is said only from there."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +28,11 @@ class Sentence(msgspec.Struct, Generic[F], frozen=True, kw_only=True, eq=False):
     needs: Mapping[str, str] = {}
     fills: Callable[[F], Mapping[str, str]] = lambda _: {}
     never_beside: tuple[str, ...] = ()
+
+
+def others(codes: Sequence[str], own: str) -> tuple[str, ...]:
+    """Return the other codes of a group of which one text says one sentence alone, for `never_beside`."""
+    return tuple(code for code in codes if code != own)
 
 
 def say(facts: F, *sentences: Sentence[F]) -> str:

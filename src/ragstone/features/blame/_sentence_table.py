@@ -3,7 +3,7 @@
 from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemBlame, SystemChange
-from ragstone.kernel.sentences import Sentence
+from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics import share_unseen
 
 NONE = ("points-none-lost", "points-none-counted")
@@ -124,7 +124,7 @@ MOST_DUE = Sentence[SystemBlame](
     holds=lambda row: _is_shown(row) and _half(row) and not _alone(row),
     needs=DUE,
     fills=_of,
-    never_beside=tuple(code for code in CAUSES if code != "most-due-to"),
+    never_beside=others(CAUSES, "most-due-to"),
 )
 LARGEST_SHARE = Sentence[SystemBlame](
     code="largest-share-due-to",
@@ -134,7 +134,7 @@ LARGEST_SHARE = Sentence[SystemBlame](
     holds=lambda row: _is_shown(row) and not _half(row) and not _alone(row),
     needs=DUE,
     fills=_of,
-    never_beside=tuple(code for code in CAUSES if code != "largest-share-due-to"),
+    never_beside=others(CAUSES, "largest-share-due-to"),
 )
 CANNOT_TELL = Sentence[SystemBlame](
     code="cause-cannot-tell",
@@ -143,7 +143,7 @@ CANNOT_TELL = Sentence[SystemBlame](
     holds=lambda row: row.largest is not None and row.largest.verdict == "cannot tell" and not _alone(row),
     needs={"questions": "questions that the test rests on", **DUE},
     fills=_of,
-    never_beside=tuple(code for code in CAUSES if code != "cause-cannot-tell"),
+    never_beside=others(CAUSES, "cause-cannot-tell"),
 )
 ALONE = {"first": NEEDS["first"], "p": NEEDS["p"]}
 ALL_DUE = Sentence[SystemBlame](
@@ -153,7 +153,7 @@ ALL_DUE = Sentence[SystemBlame](
     holds=lambda row: _is_shown(row) and _alone(row) and not _of_component(row, "cannot tell"),
     needs=ALONE,
     fills=_of,
-    never_beside=tuple(code for code in CAUSES if code != "all-due-to"),
+    never_beside=others(CAUSES, "all-due-to"),
 )
 ALL_KNOWN_DUE = Sentence[SystemBlame](
     code="all-known-due-to",
@@ -162,7 +162,7 @@ ALL_KNOWN_DUE = Sentence[SystemBlame](
     holds=lambda row: _is_shown(row) and _alone(row) and _of_component(row, "cannot tell") > 0,
     needs=ALONE,
     fills=_of,
-    never_beside=tuple(code for code in CAUSES if code != "all-known-due-to"),
+    never_beside=others(CAUSES, "all-known-due-to"),
 )
 ONLY_CANNOT_TELL = Sentence[SystemBlame](
     code="only-cause-cannot-tell",
@@ -171,7 +171,7 @@ ONLY_CANNOT_TELL = Sentence[SystemBlame](
     holds=lambda row: row.largest is not None and row.largest.verdict == "cannot tell" and _alone(row),
     needs={"questions": "questions that the test rests on", **ALONE},
     fills=_of,
-    never_beside=tuple(code for code in CAUSES if code != "only-cause-cannot-tell"),
+    never_beside=others(CAUSES, "only-cause-cannot-tell"),
 )
 RETURNED = Sentence[SystemBlame](
     code="points-returned",

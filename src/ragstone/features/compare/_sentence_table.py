@@ -7,7 +7,7 @@ from ragstone.features.compare.values import Comparison, Gate, MetricComparison,
 from ragstone.kernel.document.numbers import count, p_told
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.runs.settings import SettingDifference
-from ragstone.kernel.sentences import Sentence
+from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics.paired import Verdict
 
 HEAVY = 1.2  # design effect from which on a reader should know of it
@@ -199,7 +199,7 @@ def _verdict(verdict: Verdict, *, labelled: bool) -> Sentence[MetricComparison]:
         holds=holds,
         needs=PEOPLES if labelled else JUDGES,
         fills=_p,
-        never_beside=tuple(code for code in CODES if code != own),
+        never_beside=others(CODES, own),
     )
 
 
@@ -212,7 +212,7 @@ TOO_FEW = Sentence[MetricComparison](
     text="cannot tell, too few pairs are labelled.",
     when="a score differs, and the labelled pairs are so few that they give no p",
     holds=lambda row: row.corrected is not None and row.corrected.p is None and not is_unchanged(row),
-    never_beside=tuple(code for code in CODES if code != "compare-too-few-labelled"),
+    never_beside=others(CODES, "compare-too-few-labelled"),
 )
 VERDICTS = (BETTER, WORSE, CANNOT_TELL, PEOPLE_BETTER, PEOPLE_WORSE, PEOPLE_CANNOT_TELL, TOO_FEW)
 

@@ -159,9 +159,7 @@ def read_faq_table(source: Source, options: ImportOptions) -> Iterator[Found]:
     answer. Where a row has several answers, they are paragraphs of the document.
     """
     number = 0
-    is_known = "reference" in options.columns or are_understood(
-        first_row(source.path, options.columns), "reference"
-    )
+    is_known = True if "reference" in options.columns else None  # whether a column is read as the answer
     for location, row in asked_rows(source, options, {}):
         number += 1
         if not isinstance(row, RowQuestion):
@@ -169,6 +167,8 @@ def read_faq_table(source: Source, options: ImportOptions) -> Iterator[Found]:
             continue
         answers = references(row.question)
         if not answers:
+            if is_known is None:
+                is_known = are_understood(first_row(source.path, options.columns), "reference")
             yield skipped(location, EMPTY_ANSWER if is_known else NO_ANSWER)
             continue
         is_known = True  # a row with an answer shows that its column is understood

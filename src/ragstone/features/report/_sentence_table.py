@@ -48,10 +48,6 @@ class HeadlineJudge(msgspec.Struct, frozen=True):
 HEADLINES = ("baseline-leads", "judge-unmeasured", "judge-doubtful", "judge-measured")
 
 
-def _others(codes: Sequence[str], own: str) -> tuple[str, ...]:
-    return tuple(code for code in codes if code != own)
-
-
 BASELINE_LEADS = Sentence[HeadlineJudge](
     code="baseline-leads",
     text="{judge} calls no language model: it is a baseline, not a verdict.",

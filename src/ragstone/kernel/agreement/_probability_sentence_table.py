@@ -4,7 +4,7 @@ import msgspec
 
 from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
 from ragstone.kernel.errors import plural
-from ragstone.kernel.sentences import Sentence
+from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
 from ragstone.kernel.statistics.selective import SelectivePoint
 
@@ -88,10 +88,6 @@ CALIBRATED = (
 )
 
 
-def _others(own: str, codes: tuple[str, ...] = CALIBRATED) -> tuple[str, ...]:
-    return tuple(code for code in codes if code != own)
-
-
 def _error(facts: Facts) -> dict[str, str]:
     error, skill = facts.calibration.error, facts.calibration.skill
     return {
@@ -118,7 +114,11 @@ FEW_LABELS = Sentence[Facts](
     holds=lambda facts: not facts.enough,
     needs={"n": ERROR["n"], "questions": "different questions among them"},
     fills=lambda facts: {"n": plural(facts.n, "answer"), "questions": plural(facts.n_clusters, "question")},
-    never_beside=(*_others("probabilities-few-labels"), "surest-more-often-right", "surest-not-shown"),
+    never_beside=(
+        *others(CALIBRATED, "probabilities-few-labels"),
+        "surest-more-often-right",
+        "surest-not-shown",
+    ),
 )
 CONSTANT = Sentence[Facts](
     code="probabilities-constant",
@@ -128,7 +128,7 @@ CONSTANT = Sentence[Facts](
     holds=lambda facts: facts.enough and facts.constant,
     needs={"probability": "the one that it gives"},
     fills=lambda facts: {"probability": f"{facts.calibration.bins[0].mean:.2f}"},
-    never_beside=(*_others("probabilities-constant"), "surest-more-often-right"),
+    never_beside=(*others(CALIBRATED, "probabilities-constant"), "surest-more-often-right"),
 )
 OFF = Sentence[Facts](
     code="probabilities-off",
@@ -137,7 +137,7 @@ OFF = Sentence[Facts](
     holds=lambda facts: facts.ends is not None and facts.ends[0] > BOUND,
     needs={**SCORES, **ERROR},
     fills=_error,
-    never_beside=_others("probabilities-off"),
+    never_beside=others(CALIBRATED, "probabilities-off"),
 )
 TELL_NO_MORE = Sentence[Facts](
     code="probabilities-tell-no-more",
@@ -153,7 +153,7 @@ TELL_NO_MORE = Sentence[Facts](
         "gap": "the second minus the first, with its interval",
     },
     fills=_error,
-    never_beside=_others("probabilities-tell-no-more"),
+    never_beside=others(CALIBRATED, "probabilities-tell-no-more"),
 )
 HOLD = Sentence[Facts](
     code="probabilities-hold",
@@ -164,7 +164,7 @@ HOLD = Sentence[Facts](
     holds=lambda facts: facts.ends is not None and facts.ends[1] <= BOUND and facts.tells,
     needs={**SCORES, **ERROR},
     fills=_error,
-    never_beside=_others("probabilities-hold"),
+    never_beside=others(CALIBRATED, "probabilities-hold"),
 )
 CANNOT_TELL = Sentence[Facts](
     code="probabilities-cannot-tell",
@@ -175,7 +175,7 @@ CANNOT_TELL = Sentence[Facts](
     holds=lambda facts: facts.ends is not None and facts.ends[0] <= BOUND < facts.ends[1] and facts.tells,
     needs={**SCORES, **ERROR},
     fills=_error,
-    never_beside=_others("probabilities-cannot-tell"),
+    never_beside=others(CALIBRATED, "probabilities-cannot-tell"),
 )
 
 
@@ -237,7 +237,7 @@ SUREST_RIGHT = Sentence[Facts](
     holds=lambda facts: facts.surest(True),
     needs=SUREST,
     fills=_surest,
-    never_beside=_others("surest-more-often-right", SURESTS),
+    never_beside=others(SURESTS, "surest-more-often-right"),
 )
 SUREST_WRONG = Sentence[Facts](
     code="surest-less-often-right",
@@ -247,7 +247,7 @@ SUREST_WRONG = Sentence[Facts](
     holds=lambda facts: facts.surest(False),
     needs={name: SUREST[name] for name in ("coverage", "right", "all")},
     fills=_surest,
-    never_beside=_others("surest-less-often-right", SURESTS),
+    never_beside=others(SURESTS, "surest-less-often-right"),
 )
 SUREST_NOT_SHOWN = Sentence[Facts](
     code="surest-not-shown",
@@ -257,7 +257,7 @@ SUREST_NOT_SHOWN = Sentence[Facts](
     holds=lambda facts: facts.surest(None),
     needs={name: SUREST[name] for name in ("coverage", "right", "all")},
     fills=_surest,
-    never_beside=_others("surest-not-shown", SURESTS),
+    never_beside=others(SURESTS, "surest-not-shown"),
 )
 
 VERDICT_FROM_HALF = Sentence[Facts](

@@ -8,7 +8,7 @@ import msgspec
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement, SystemRanking, chance_corrected
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Status
-from ragstone.kernel.sentences import Sentence
+from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics import Estimate
 
 FEW_CLUSTERS = 10  # below, coverage falls: 91 % with 5, 75 % with 3 (docs/explanation/statistics.md)
@@ -71,10 +71,6 @@ EXACT = "the share of answers given people's grade, in percent, with its interva
 RIVALS = "the same share of each baseline, and the judge's minus it, in points, with its interval"
 
 
-def _others(codes: Sequence[str], own: str) -> tuple[str, ...]:
-    return tuple(code for code in codes if code != own)
-
-
 def _agrees(facts: Facts) -> dict[str, str]:
     exact = facts.agreement["exact agreement"]
     lead = chance_corrected(facts.agreement)
@@ -102,7 +98,7 @@ JUDGE_BETTER = Sentence[Facts](
     ),
     needs={"beaten": "the baselines that it beats", **AGREEMENT},
     fills=_agrees,
-    never_beside=_others(VERDICTS, "judge-better"),
+    never_beside=others(VERDICTS, "judge-better"),
 )
 JUDGE_NO_BETTER = Sentence[Facts](
     code="judge-no-better",
@@ -112,7 +108,7 @@ JUDGE_NO_BETTER = Sentence[Facts](
     holds=lambda facts: facts.graded and bool(facts.rivals(False)),
     needs={"worse": "the baselines that it does not beat", **AGREEMENT},
     fills=_agrees,
-    never_beside=_others(VERDICTS, "judge-no-better"),
+    never_beside=others(VERDICTS, "judge-no-better"),
 )
 JUDGE_BETTER_THAN_SOME = Sentence[Facts](
     code="judge-better-than-some",
@@ -127,7 +123,7 @@ JUDGE_BETTER_THAN_SOME = Sentence[Facts](
         **AGREEMENT,
     },
     fills=_agrees,
-    never_beside=_others(VERDICTS, "judge-better-than-some"),
+    never_beside=others(VERDICTS, "judge-better-than-some"),
 )
 JUDGE_CANNOT_TELL = Sentence[Facts](
     code="judge-cannot-tell",
@@ -138,7 +134,7 @@ JUDGE_CANNOT_TELL = Sentence[Facts](
     ),
     needs={"open": "the baselines", **AGREEMENT},
     fills=_agrees,
-    never_beside=_others(VERDICTS, "judge-cannot-tell"),
+    never_beside=others(VERDICTS, "judge-cannot-tell"),
 )
 
 
@@ -155,7 +151,7 @@ LABELS_ALL_ALIKE = Sentence[Facts](
     holds=lambda facts: "exact agreement" in facts.agreement and facts.only is not None,
     needs={"grade": "the grade", "exact": EXACT, "n": "labelled answers"},
     fills=_alike,
-    never_beside=_others((*VERDICTS, "judge-lenient", "judge-harsh"), "labels-all-alike"),
+    never_beside=others((*VERDICTS, "judge-lenient", "judge-harsh"), "labels-all-alike"),
 )
 
 
@@ -175,7 +171,7 @@ RANKS_UNKNOWN = Sentence[Facts](
     text=f"{CANNOT}its scores or the labels are all the same.",
     when="grades cannot be compared, and Spearman's correlation is undefined",
     holds=lambda facts: "exact agreement" not in facts.agreement and "Spearman" not in facts.agreement,
-    never_beside=_others((*VERDICTS, *RANKS), "ranks-unknown"),
+    never_beside=others((*VERDICTS, *RANKS), "ranks-unknown"),
 )
 RANKS_NO_INTERVAL = Sentence[Facts](
     code="ranks-no-interval",
@@ -184,7 +180,7 @@ RANKS_NO_INTERVAL = Sentence[Facts](
     holds=lambda facts: facts.rank("none"),
     needs={"rank": RANK_NEEDS["rank"]},
     fills=lambda facts: {"rank": _signed(facts.agreement["Spearman"].value)},
-    never_beside=_others((*VERDICTS, *RANKS), "ranks-no-interval"),
+    never_beside=others((*VERDICTS, *RANKS), "ranks-no-interval"),
 )
 RANKS_ALIKE = Sentence[Facts](
     code="ranks-alike",
@@ -193,7 +189,7 @@ RANKS_ALIKE = Sentence[Facts](
     holds=lambda facts: facts.rank("above"),
     needs=RANK_NEEDS,
     fills=_by_rank,
-    never_beside=_others((*VERDICTS, *RANKS), "ranks-alike"),
+    never_beside=others((*VERDICTS, *RANKS), "ranks-alike"),
 )
 RANKS_REVERSED = Sentence[Facts](
     code="ranks-reversed",
@@ -202,7 +198,7 @@ RANKS_REVERSED = Sentence[Facts](
     holds=lambda facts: facts.rank("below"),
     needs=RANK_NEEDS,
     fills=_by_rank,
-    never_beside=_others((*VERDICTS, *RANKS), "ranks-reversed"),
+    never_beside=others((*VERDICTS, *RANKS), "ranks-reversed"),
 )
 RANKS_CANNOT_TELL = Sentence[Facts](
     code="ranks-cannot-tell",
@@ -211,7 +207,7 @@ RANKS_CANNOT_TELL = Sentence[Facts](
     holds=lambda facts: facts.rank("around"),
     needs=RANK_NEEDS,
     fills=_by_rank,
-    never_beside=_others((*VERDICTS, *RANKS), "ranks-cannot-tell"),
+    never_beside=others((*VERDICTS, *RANKS), "ranks-cannot-tell"),
 )
 
 
@@ -243,7 +239,7 @@ JUDGE_LENIENT = Sentence[Facts](
     holds=lambda facts: facts.graded and _leaning(facts, up=True, yes=True),
     needs=POINTS,
     fills=_leans,
-    never_beside=_others((*LEANING, "labels-all-alike"), "judge-lenient"),
+    never_beside=others((*LEANING, "labels-all-alike"), "judge-lenient"),
 )
 JUDGE_HARSH = Sentence[Facts](
     code="judge-harsh",
@@ -252,7 +248,7 @@ JUDGE_HARSH = Sentence[Facts](
     holds=lambda facts: facts.graded and _leaning(facts, up=False, yes=True),
     needs=POINTS,
     fills=_leans,
-    never_beside=_others((*LEANING, "labels-all-alike"), "judge-harsh"),
+    never_beside=others((*LEANING, "labels-all-alike"), "judge-harsh"),
 )
 JUDGE_LENIENT_GRADES = Sentence[Facts](
     code="judge-lenient-grades",
@@ -262,7 +258,7 @@ JUDGE_LENIENT_GRADES = Sentence[Facts](
     holds=lambda facts: facts.only is None and _leaning(facts, up=True, yes=False),
     needs=GRADES,
     fills=_leans,
-    never_beside=_others((*LEANING, "labels-all-alike"), "judge-lenient-grades"),
+    never_beside=others((*LEANING, "labels-all-alike"), "judge-lenient-grades"),
 )
 JUDGE_HARSH_GRADES = Sentence[Facts](
     code="judge-harsh-grades",
@@ -272,7 +268,7 @@ JUDGE_HARSH_GRADES = Sentence[Facts](
     holds=lambda facts: facts.only is None and _leaning(facts, up=False, yes=False),
     needs=GRADES,
     fills=_leans,
-    never_beside=_others((*LEANING, "labels-all-alike"), "judge-harsh-grades"),
+    never_beside=others((*LEANING, "labels-all-alike"), "judge-harsh-grades"),
 )
 
 
@@ -341,7 +337,7 @@ SYSTEMS_TIED_BY_JUDGE = Sentence[SystemPairs](
     holds=lambda systems: systems.judge_ties_all,
     needs={"everyone": "number of systems"},
     fills=_ordered,
-    never_beside=_others(ORDERS, "systems-tied-by-judge"),
+    never_beside=others(ORDERS, "systems-tied-by-judge"),
 )
 SYSTEMS_TIED_BY_PEOPLE = Sentence[SystemPairs](
     code="systems-tied-by-people",
@@ -350,7 +346,7 @@ SYSTEMS_TIED_BY_PEOPLE = Sentence[SystemPairs](
     holds=lambda systems: systems.people_tie_all and not systems.judge_ties_all,
     needs={"everyone": "number of systems"},
     fills=_ordered,
-    never_beside=_others(ORDERS, "systems-tied-by-people"),
+    never_beside=others(ORDERS, "systems-tied-by-people"),
 )
 ORDER_SAME = Sentence[SystemPairs](
     code="order-same",
@@ -362,7 +358,7 @@ ORDER_SAME = Sentence[SystemPairs](
     ),
     needs={"systems": "number of systems"},
     fills=_ordered,
-    never_beside=_others(ORDERS, "order-same"),
+    never_beside=others(ORDERS, "order-same"),
 )
 ORDER_KEPT = Sentence[SystemPairs](
     code="order-kept",
@@ -373,7 +369,7 @@ ORDER_KEPT = Sentence[SystemPairs](
     ),
     needs={"all": "`all` for more than one pair", **PAIRS},
     fills=_ordered,
-    never_beside=_others(ORDERS, "order-kept"),
+    never_beside=others(ORDERS, "order-kept"),
 )
 ORDER_REVERSED = Sentence[SystemPairs](
     code="order-reversed",
@@ -382,7 +378,7 @@ ORDER_REVERSED = Sentence[SystemPairs](
     holds=lambda systems: _ranked(systems) and bool(systems.reversed) and not systems.tied,
     needs={"reversed": "pairs in the other order", **PAIRS},
     fills=_ordered,
-    never_beside=_others(ORDERS, "order-reversed"),
+    never_beside=others(ORDERS, "order-reversed"),
 )
 ORDER_TIED = Sentence[SystemPairs](
     code="order-tied",
@@ -391,7 +387,7 @@ ORDER_TIED = Sentence[SystemPairs](
     holds=lambda systems: _ranked(systems) and bool(systems.tied) and not systems.reversed,
     needs={"tied": "pairs with the same mean by the judge", **PAIRS},
     fills=_ordered,
-    never_beside=_others(ORDERS, "order-tied"),
+    never_beside=others(ORDERS, "order-tied"),
 )
 ORDER_REVERSED_AND_TIED = Sentence[SystemPairs](
     code="order-reversed-and-tied",
@@ -401,7 +397,7 @@ ORDER_REVERSED_AND_TIED = Sentence[SystemPairs](
     holds=lambda systems: _ranked(systems) and bool(systems.tied) and bool(systems.reversed),
     needs={**ORDER_REVERSED.needs, **ORDER_TIED.needs},
     fills=_ordered,
-    never_beside=_others(ORDERS, "order-reversed-and-tied"),
+    never_beside=others(ORDERS, "order-reversed-and-tied"),
 )
 
 
@@ -461,7 +457,7 @@ NOTHING_SCORED = Sentence[Unscored](
     holds=lambda facts: not facts.statuses.get("scored"),
     needs={"why": "answers by status, or that all are tied or were used to tune the judge"},
     fills=_why,
-    never_beside=_others((*VERDICTS, *RANKS), "nothing-scored"),
+    never_beside=others((*VERDICTS, *RANKS), "nothing-scored"),
 )
 
 
