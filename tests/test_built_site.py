@@ -19,6 +19,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
 from tests.support.browser import opened_tab
+from tests.support.once import made_once
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -75,17 +76,19 @@ def site(tmp_path_factory):
     """The folder of the built site."""
     if importlib.util.find_spec("material") is None:
         pytest.skip("needs MkDocs: pip install 'mkdocs-material>=9.5'")
-    folder = tmp_path_factory.mktemp("site")
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "-q", "--strict", "-d", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (built.returncode, built.stdout + built.stderr) == (0, "")
-    return folder
+
+    def build(folder: Path) -> None:
+        built = subprocess.run(
+            [sys.executable, "-m", "mkdocs", "build", "-q", "--strict", "-d", str(folder)],
+            cwd=ROOT,
+            env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (built.returncode, built.stdout + built.stderr) == (0, "")
+
+    return made_once(tmp_path_factory, "site", build)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pytest
 from tests.support.command import ragstone
 from tests.support.fake_openai import serving
+from tests.support.once import made_once
 from tests.support.pdf import lines, write_pdf
 from tests.support.reader import build, write_csv, write_jsonl, write_xlsx
 from tests.support.scripted_facts import write_facts
@@ -28,6 +29,7 @@ from tests.test_docs import blocks_of, save
 pytestmark = pytest.mark.docs
 
 ROOT = Path(__file__).parents[1]
+PROGRAMS = "Scripts" if os.name == "nt" else "bin"
 DONE = {0, 1, 3}  # a gate that is not passed and "cannot tell" are answers
 EXTRA = re.compile(
     r"^ragstone: .* needs? .*: pip install '?(?:ragstone\[[\w,-]+\]|--no-deps [\w-]+)'?$", re.MULTILINE
@@ -104,16 +106,17 @@ class Newcomer:
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command of an environment of its own, into which this tree was installed without an extra."""
-    folder = tmp_path_factory.mktemp("plain") / "env"
+    return made_once(tmp_path_factory, "plain", install) / PROGRAMS / "ragstone"
+
+
+def install(folder: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    pip = [sys.executable, "-m", "pip", "--python", programs / "python"]
+    pip = [sys.executable, "-m", "pip", "--python", folder / PROGRAMS / "python"]
     command = [*pip, "install", "--quiet", "--no-compile", "--retries", "1", ROOT]
     installed = subprocess.run(command, capture_output=True, text=True, check=False)
     if installed.returncode and NO_NETWORK.search(installed.stderr):
         pytest.skip(f"nothing can be installed here: {installed.stderr.strip().splitlines()[-1]}")
     assert installed.returncode == 0, installed.stderr
-    return programs / "ragstone"
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ followed(page).folder                           # what its reader has at the end
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import shlex
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from tests import test_docs as docs
+from tests.support.once import made_once
 from tests.test_docs import FENCE, KINDS, Block, blocks_of
 
 from ragstone.kernel.console import printing
@@ -130,31 +130,25 @@ def followed(
 ) -> Callable[[Path], Followed]:
     """Gives what a tutorial left, followed from an empty folder by a user without a key or a cached model.
 
-    The first test that asks follows it, the others look at its folder and change nothing there. Workers of
-    pytest-xdist are processes: a lock lets one of them follow a page.
+    The first test that asks follows it, the others look at its folder and change nothing there.
     """
-    shared = tmp_path_factory.getbasetemp()
-    shared = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "tutorials"
-    shared.mkdir(exist_ok=True)
 
     def follow(page: Path) -> Followed:
-        place = shared / page.stem
-        with (shared / f"{page.stem}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (place / "left.json").is_file():
-                shutil.rmtree(place, ignore_errors=True)  # of a test that failed
-                for folder in ("work", "home"):
-                    (place / folder).mkdir(parents=True)
-                monkeypatch.setenv("HOME", str(place / "home"))
-                monkeypatch.setenv("XDG_CACHE_HOME", str(place / "home" / ".cache"))
-                monkeypatch.setenv("COLUMNS", "80")
-                monkeypatch.setenv("TZ", "UTC")
-                monkeypatch.chdir(place / "work")
-                printing.console.cache_clear()
-                with following(page, capfd) as lesson:
-                    left = Followed(str(Path.cwd()), lesson.n_commands, lesson.n_checked)
-                (place / "left.json").write_bytes(msgspec.json.encode(left))
-            return msgspec.json.decode((place / "left.json").read_bytes(), type=Followed)
+        def fill(place: Path) -> None:
+            for folder in ("work", "home"):
+                (place / folder).mkdir()
+            monkeypatch.setenv("HOME", str(place / "home"))
+            monkeypatch.setenv("XDG_CACHE_HOME", str(place / "home" / ".cache"))
+            monkeypatch.setenv("COLUMNS", "80")
+            monkeypatch.setenv("TZ", "UTC")
+            monkeypatch.chdir(place / "work")
+            printing.console.cache_clear()
+            with following(page, capfd) as lesson:
+                left = Followed(str(Path.cwd()), lesson.n_commands, lesson.n_checked)
+            (place / "left.json").write_bytes(msgspec.json.encode(left))
+
+        place = made_once(tmp_path_factory, f"tutorial-{page.stem}", fill)
+        return msgspec.json.decode((place / "left.json").read_bytes(), type=Followed)
 
     return follow
 

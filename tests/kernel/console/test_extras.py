@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Mapping
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -34,9 +35,14 @@ def test_every_extra_that_a_user_can_install_has_its_line():
     assert EXTRAS.keys() == OF_PYPROJECT.keys() - {"all", "dev"}
 
 
+@pytest.fixture(scope="module")
+def packages() -> Mapping[str, list[str]]:
+    """Module -> the packages that hold it, of all that is installed."""
+    return packages_distributions()
+
+
 @pytest.mark.parametrize("name", EXTRAS)
-def test_an_extra_is_seen_by_modules_of_packages_that_it_brings(name):
-    packages = packages_distributions()
+def test_an_extra_is_seen_by_modules_of_packages_that_it_brings(name, packages):
     for module in EXTRAS[name].modules:
         top = module.partition(".")[0]
         known = {package.lower().replace("_", "-") for package in packages.get(top, [top.replace("_", "-")])}
