@@ -4,6 +4,7 @@ A verdict "cannot tell" is worth what could have been told: the power of the tes
 it finds a true difference of a given size.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from statistics import NormalDist
@@ -144,30 +145,64 @@ def _first(enough: Callable[[int], bool]) -> int | None:
 
 def _mcnemar_power(n: int, changed: float, difference: float, alpha: float) -> float:
     """Return the sum over how many rows differ of the chance that a two-sided exact test rejects."""
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
     up = (1 + difference / changed) / 2  # of the rows that differ, the share that is in favour
     around = 8 * math.sqrt(n * changed * (1 - changed)) + 2
-    counts = np.arange(max(0, math.floor(n * changed - around)), min(n, math.ceil(n * changed + around)) + 1)
-    chances = _binomial(logs, n, counts, changed)
-    rejected = (_rejects(logs, int(m), up, alpha) for m in counts)
-    return min(1.0, float(sum(w * chance for w, chance in zip(chances, rejected, strict=True))))
+    first, last = max(0, math.floor(n * changed - around)), min(n, math.ceil(n * changed + around))
+    few = _so_few(alpha)[: last + 1]
+    rejected = _fewer(few, up) + _fewer(few, 1 - up)
+    return min(1.0, max(0.0, float(_chances(n, first, last, changed) @ rejected[first:])))
 
 
-def _rejects(logs: Floats, m: int, up: float, alpha: float) -> float:
-    """Return the chance that of m rows that differ so many go one way that p is at most alpha."""
-    at = np.arange(m + 1)
-    tails = np.cumsum(_binomial(logs, m, at, 0.5))
-    few = int(np.searchsorted(tails, alpha / 2 * (1 + 1e-12), side="right"))  # 0 to few - 1 are so few
-    chances = _binomial(logs, m, at, up)
-    return float(chances[:few].sum() + chances[m + 1 - few :].sum()) if few else 0.0
+@functools.cache
+def _so_few(alpha: float) -> Codes:
+    """Return, for m rows that differ, how many counts of one way, from 0 on, give a p-value of at most alpha.
+
+    m: from 0 to the most that EXACT_UP_TO leads to. One row more makes the least count that is too many so
+    likely as half of this and of the one before it, so the number grows by 0 or 1.
+    """
+    most = math.ceil(EXACT_UP_TO + 8 * math.sqrt(EXACT_UP_TO)) + 3
+    few, chance, tail = [0], 1.0, 1.0  # of the least count that is too many: its chance, and that of up to it
+    for m in range(1, most + 1):
+        k = few[-1]
+        tail -= chance / 2
+        chance *= m / (m - k) / 2
+        if tail <= alpha / 2 * (1 + 1e-12):
+            k += 1
+            chance *= (m - k + 1) / k
+            tail += chance
+        few.append(k)
+    return np.array(few)
 
 
-def _binomial(logs: Floats, n: int, at: Codes, share: float) -> Floats:
-    """Return the chances of `at` successes of n. logs: logarithms of factorials."""
+def _fewer(few: Codes, share: float) -> Floats:
+    """Return the chances of fewer than few[m] successes of m, m from 0 on.
+
+    From m to m + 1 rows they fall by share * P(few[m] - 1 of m), and rise where one more is so few.
+    """
+    m = np.arange(len(few))
+    lost = share * _binomial(m[:-1], few[:-1] - 1, share)
+    won = np.where(few[1:] > few[:-1], _binomial(m[1:], few[:-1], share), 0.0)
+    return np.concatenate([[0.0], np.cumsum(won - lost)])
+
+
+def _binomial(n: Codes, at: Codes, share: float) -> Floats:
+    """Return the chances of at[i] successes of n[i]: 0 where at[i] is below 0."""
+    if share in (0, 1):
+        return np.asarray(at == n * share, dtype=np.float64)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n[-1] + 1)))])  # of factorials
+    k = np.maximum(at, 0)
+    chosen = logs[n] - logs[k] - logs[n - k]
+    return np.where(at < 0, 0.0, np.exp(chosen + k * math.log(share) + (n - k) * math.log1p(-share)))
+
+
+def _chances(n: int, first: int, last: int, share: float) -> Floats:
+    """Return the chances of first to last successes of n, which hold next to all, each by that before it."""
     if share >= 1:
-        return np.asarray(at == n, dtype=np.float64)
-    chosen = logs[n] - logs[at] - logs[n - at]
-    return np.asarray(np.exp(chosen + at * math.log(share) + (n - at) * math.log1p(-share)))
+        return np.asarray(np.arange(first, last + 1) == n, dtype=np.float64)
+    at = np.arange(first, last)
+    logs = np.concatenate([[0.0], np.cumsum(np.log((n - at) / (at + 1) * share / (1 - share)))])
+    chances = np.exp(logs - logs.max())
+    return np.asarray(chances / chances.sum())
 
 
 def _connor_power(n: int, changed: float, difference: float, alpha: float) -> float:
@@ -187,6 +222,6 @@ def _t_power(shift: float, df: int, alpha: float) -> float:
     s = np.linspace(1e-6, 1 + 10 / math.sqrt(2 * df), POINTS)
     log_density = (df - 1) * np.log(s) - df * s**2 / 2
     density = np.exp(log_density - log_density.max())
-    normal = NormalDist()
-    tails = [1 - normal.cdf(quantile * x - shift) + normal.cdf(-quantile * x - shift) for x in s]
-    return float(density @ np.array(tails) / density.sum())
+    z = np.concatenate([quantile * s - shift, quantile * s + shift]) / math.sqrt(2)
+    above, below = np.array([math.erfc(x) / 2 for x in z.tolist()]).reshape(2, -1)
+    return float(density @ (above + below) / density.sum())
