@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.kernel.corpus.tags import Tag, load_tags, match_tags, with_tags
+from ragstone.kernel.corpus.tags import Tag, load_tags, match_tags, with_general, with_tags
 from ragstone.kernel.errors import ConfigError
 
 
@@ -63,6 +63,34 @@ def test_a_file_declares_closed_and_open_tags(tmp_path):
         Tag("region", None),
         Tag("crop", {"maize": ("maize", "corn", "maíz"), "rye": ("rye",)}),
     ]
+
+
+WHEAT = """[tags.crop]
+"winter wheat" = ["blé d'hiver"]
+wheat = ["winter wheat", "blé"]
+rye = []
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Irrigate winter wheat in May.", ["winter wheat", "wheat"]),
+        ("Le blé d'hiver", ["winter wheat", "wheat"]),
+        ("Irrigate wheat in May.", ["wheat"]),
+        ("Irrigate rye in May.", ["rye"]),
+    ],
+)
+def test_what_names_a_kind_names_what_it_is_a_kind_of_and_not_the_reverse(tmp_path, text, found):
+    (tag,) = load(tmp_path, WHEAT)
+    assert tag.kinds == {"wheat": ("winter wheat",)}
+    assert match_tags(text, [tag]) == {"crop": found}
+
+
+def test_of_a_models_choice_a_kind_is_what_it_is_a_kind_of_too(tmp_path):
+    (tag,) = load(tmp_path, WHEAT)
+    assert with_general(["winter wheat"], tag) == {"winter wheat", "wheat"}
+    assert with_general(["wheat"], tag) == {"wheat"}
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from datetime import date
 
 import msgspec
 import pytest
-from tests.support.farm import FARM
+from tests.support.farm import FARM, FOLDER
 from tests.support.scripted_assistant import MAIZE, Heard, Scripted, answering
 
-from ragstone.kernel.corpus.tags import Tag
+from ragstone.kernel.corpus.tags import Tag, load_tags, match_tags
 from ragstone.kernel.judging.lexical import no_refusal
 from ragstone.kernel.records import Turn
 from ragstone_assistant._domain import SensitiveTerms
@@ -51,6 +51,42 @@ def test_documents_without_any_crop_and_texts_without_the_list_refuse_nothing():
     assert coverage(sensitive=SensitiveTerms()).lacking([DOSE], {}) == {}
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I treat my customers at the mango stand?",
+        "How should I treat farm workers during the mango harvest?",
+        "¿Cómo trato a mis clientes que compran mango?",
+        "Comment traiter les clients qui achètent du rice ?",
+    ],
+)
+def test_who_treats_people_treats_no_crop(question):
+    assert coverage().lacking([question], {}) == {}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How do I treat mango trees of my customers?", "How do I treat mango, and what do customers pay?"],
+)
+def test_a_crop_that_is_treated_for_people_is_still_asked_about(question):
+    assert coverage().lacking([question], {}) == {"crop": ["mango"]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing"),
+    [
+        ("How much urea does wheat need?", {}),
+        ("How much urea does winter wheat need?", {}),
+        ("How much urea does spring wheat need?", {"crop": ["spring wheat"]}),
+        ("¿Cuánta urea necesita el trigo?", {}),
+    ],
+)
+def test_documents_about_a_kind_of_wheat_are_about_wheat(asked, missing):
+    tags = load_tags(FOLDER.parent / "tags.toml")
+    named = match_tags("Irrigate winter wheat in May.", tags)
+    assert Coverage(tags, lambda: named, FARM.sensitive).lacking([asked], {}) == missing
+
+
 def called(question, lang="en", **arguments):
     searched = []
 
@@ -85,6 +121,14 @@ def test_it_is_named_as_the_question_names_it():
 def test_it_is_named_in_the_ending_that_the_question_gives_it():
     said, _ = called("¿Cuánta urea les pongo a mis mangos?", "es")
     assert said.text == phrase("not_covered", "es", asked="mangos", covered="maize")
+
+
+def test_in_arabic_it_is_named_without_what_is_written_onto_it():
+    tags = load_tags(FOLDER.parent / "tags.toml")
+    farm = Coverage(tags, lambda: {"crop": ["maize"]}, FARM.sensitive)
+    asked = ("كم كمية اليوريا للأرز في الهكتار؟",)
+    said = farm.refusal(farm.lacking(asked, {}), asked, "ar", lambda _event: None)
+    assert said.text == phrase("not_covered", "ar", asked="أرز", covered="maize")
 
 
 def test_a_question_of_a_pesticide_is_told_what_is_always_said_of_these():

@@ -5,8 +5,9 @@ from msgspec.structs import replace
 from tests.support.farm import FARM
 from tests.support.scripted_assistant import MAIZE, Scripted, answering
 
+from ragstone.kernel.judging.lexical import no_refusal
 from ragstone_assistant.answering.answering import answer_from
-from ragstone_assistant.languages import LANGUAGES
+from ragstone_assistant.languages import SPOKEN
 
 PESTICIDES = FARM.sensitive
 
@@ -37,9 +38,18 @@ def test_active_ingredients_are_found_in_six_languages(text, ingredient):
         "कीटनाशक का छिड़काव करें।",
         "استخدم المبيد في المساء.",
         "Tumia dawa ya kuua wadudu.",
+        "Welches Fungizid hilft?",
+        "Pakai pestisida.",
+        "Usi un diserbante.",
+        "Gebruik een bestrijdingsmiddel.",
+        "Use um agrotóxico.",
+        "Применяйте пестицид.",
+        "Tarım ilacı kullanın.",
+        "Hãy dùng thuốc trừ sâu.",
+        "使用农药。",
     ],
 )
-def test_words_for_pesticides_are_found_in_six_languages(text):
+def test_words_for_pesticides_are_found_in_every_language(text):
     assert PESTICIDES.mentioned(text)
     assert not PESTICIDES.named_in(text)
 
@@ -88,7 +98,14 @@ def test_a_dose_that_the_question_brings_is_not_confirmed():
     assert said.kind == "refusal"
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", SPOKEN)
+def test_what_is_said_of_pesticides_is_in_the_language_of_the_reply(lang):
+    for text in (PESTICIDES.refusal, PESTICIDES.caution, PESTICIDES.emergency):
+        assert lang == "en" or text(lang) != text("en")
+    assert no_refusal(PESTICIDES.refusal(lang)) == 0
+
+
+@pytest.mark.parametrize("lang", SPOKEN)
 def test_a_question_about_pesticides_without_an_answer_points_to_the_label(lang):
     said = said_to("NO ANSWER", question="How much glyphosate for each hectare?", lang=lang)
     assert said.text.startswith(PESTICIDES.refusal(lang))

@@ -17,7 +17,7 @@ from ragstone.kernel.config.loading import SectionT
 from ragstone.kernel.config.section import Positive, Section
 from ragstone.kernel.errors import ConfigError, nearest
 from ragstone.kernel.judging.lexical import no_refusal
-from ragstone_assistant.guards import any_of, near, said
+from ragstone_assistant.guards import any_of, before_none_of, near, said
 from ragstone_assistant.languages import LANGUAGES, SPOKEN, language, phrase
 
 PLACE = "place"
@@ -99,19 +99,33 @@ class AudienceFile(Section, frozen=True, kw_only=True):
 
 class AdviceWords(Section, frozen=True, kw_only=True):
     """Words of questions of which a wrong answer does harm. amounts, of: a question has one of each, four
-    words between them at most ("how much", "urea"); treatments: one is enough."""
+    words between them at most ("how much", "urea"); treatments: one is enough, unless one of `people` follows
+    it, one word later at most ("treat my customers")."""
 
     amounts: list[str] = []
     of: list[str] = []
     treatments: list[str] = []
+    people: list[str] = []
+
+
+class ExposureWords(Section, frozen=True, kw_only=True):
+    """Words of who tells that a person has come to harm. acts: near one of `people`, see NEAR ("my son",
+    "swallowed"); own: said of oneself ("I swallowed"). Either is near a sensitive term or one of `products`.
+    """
+
+    people: list[str] = []
+    acts: list[str] = []
+    own: list[str] = []
+    products: list[str] = []
 
 
 class SensitiveFile(Section, frozen=True, kw_only=True):
     """`sensitive.toml`. caution, refusal: language -> what is said. classes: language -> words for all of
     them; names: name -> how it is written. `*`: any ending.
 
-    covered: tags; where a question names a value of one that no document has, a question of `advice`
-    (language -> words), or one that mentions a sensitive term, is refused.
+    emergency: language -> what is said, and nothing else, where a person has come to harm (`exposure`:
+    language -> words). covered: tags; where a question names a value of one that no document has, a
+    question of `advice` (language -> words), or one that mentions a sensitive term, is refused.
     """
 
     caution: dict[str, str]
@@ -120,6 +134,11 @@ class SensitiveFile(Section, frozen=True, kw_only=True):
     names: dict[str, list[str]] = {}
     covered: list[str] = []
     advice: dict[str, AdviceWords] = {}
+    emergency: dict[str, str] = {}
+    exposure: dict[str, ExposureWords] = {}
+
+
+NEAR = 8  # words before and behind an act, among which its person and its product are
 
 
 class SensitiveTerms:
@@ -138,7 +157,18 @@ class SensitiveTerms:
         self._any = any_of([*classes, *written]) if classes or written else None
         advice = file.advice.values() if file else ()
         self._advice = [near(words.amounts, words.of) for words in advice if words.amounts and words.of]
-        self._advice += [any_of(words.treatments) for words in advice if words.treatments]
+        self._advice += [
+            before_none_of(words.treatments, words.people) for words in advice if words.treatments
+        ]
+        exposures = file.exposure.values() if file else ()
+        products = [*classes, *written, *(word for words in exposures for word in words.products)]
+        self._products = any_of(products) if products else None
+        self._acts = [
+            (any_of(acts), any_of(people))
+            for words in exposures
+            for acts, people in ((words.acts, words.people), (words.own, words.own))
+            if acts and people
+        ]
         # a sentence is asked about several times while it is checked
         self.mentioned = lru_cache(maxsize=1024)(self._mentioned)
 
@@ -155,6 +185,27 @@ class SensitiveTerms:
         """Say whether a wrong answer to a question would do harm: it is about a dose or a treatment."""
         plain = said(question)
         return self.mentioned(question) or any(pattern.search(plain) for pattern in self._advice)
+
+    def harms_person(self, text: str, before: str = "") -> bool:
+        """Say whether a text tells that a person has swallowed or inhaled one of them, or was poisoned.
+
+        before: the user's turn before it, which may have named what it was.
+        """
+        if self._products is None:
+            return False
+        plain = said(text)
+        named_before = self._products.search(said(before)) is not None
+        for acts, people in self._acts:
+            for act in acts.finditer(plain):
+                behind, ahead = plain[: act.start()].split()[-NEAR:], plain[act.end() :].split()[:NEAR]
+                around = f" {' '.join([*behind, *act[0].split(), *ahead])} "
+                if people.search(around) and (named_before or self._products.search(around)):
+                    return True
+        return False
+
+    def emergency(self, lang: str) -> str:
+        """Return what is said where a person has come to harm; "" where the file says nothing."""
+        return _in(self._file.emergency, lang) if self._file and self._file.emergency else ""
 
     def named_in(self, text: str) -> frozenset[str]:
         """Return those that a text names, by their names in the file, in whatever language."""
@@ -317,10 +368,7 @@ def load_domain(section: AssistantSection, folder: Path | None) -> Domain:
     to = section.audience
     audience = _read_audience(folder / "audiences", to) if to else AudienceFile()
     own = {lang: _addressed(texts, audience.texts.get(lang)) for lang, texts in own.items()}
-    sensitive = _read(folder / "sensitive.toml", SensitiveFile)
-    for name in ("caution", "refusal"):
-        if sensitive and "en" not in getattr(sensitive, name):
-            raise ConfigError(f"{folder / 'sensitive.toml'}: [{name}] has no `en`. Add it.")
+    sensitive = _read_sensitive(folder / "sensitive.toml")
     try:
         return Domain(
             texts={lang: _filled(texts, general) for lang, texts in own.items()},
@@ -343,6 +391,22 @@ def _read(file: Path, kind: type[SectionT]) -> SectionT | None:
     except (OSError, UnicodeDecodeError) as mistake:
         raise ConfigError(f"{file}: cannot be read ({mistake}).") from None
     return convert_section(parse_toml(text, file), kind, file, text)
+
+
+def _read_sensitive(file: Path) -> SensitiveFile | None:
+    """Return sensitive.toml; None where there is none. Raises ConfigError naming file and fix."""
+    sensitive = _read(file, SensitiveFile)
+    if sensitive is None:
+        return None
+    for name in ("caution", "refusal", *(["emergency"] if sensitive.exposure else [])):
+        if "en" not in getattr(sensitive, name):
+            raise ConfigError(f"{file}: [{name}] has no `en`. Add it.")
+    for lang, text in sensitive.refusal.items():
+        if no_refusal(text):
+            raise ConfigError(
+                f"{file}: the refusal in {lang!r} does not read as one. Say that the documents do not answer."
+            )
+    return sensitive
 
 
 def _read_audience(folder: Path, name: str) -> AudienceFile:

@@ -27,6 +27,7 @@ from ragstone_assistant._scope import scope_guard, subjects
 from ragstone_assistant.answering.answering import Answering
 from ragstone_assistant.answering.coverage import Coverage
 from ragstone_assistant.answering.documents import Search, documents_tool, restricted, restrictions
+from ragstone_assistant.answering.emergency import emergency_reply
 from ragstone_assistant.answering.prompting import for_audience, load_answering_prompt
 from ragstone_assistant.answering.translating import QuoteTranslator
 from ragstone_assistant.building import opened_knowledge
@@ -294,6 +295,9 @@ def _answer_from(
 
     async def answer(question: str, filters: Mapping[str, str], lang: str | None, emit: Emit) -> Said:
         spoken = language_of(question, lang)
+        if harmed := emergency_reply(question, spoken, answering.sensitive):
+            emit(TextPiece(harmed.text))
+            return harmed
         deadline = asyncio.get_running_loop().time() + section.time_limit_s
         asked = Asked(turns=(Turn("user", question),), filters={**section.filters, **filters})
         if lacking := coverage.lacking((question,), asked.filters):

@@ -35,6 +35,13 @@ def near(firsts: Iterable[str], seconds: Iterable[str]) -> re.Pattern[str]:
     return re.compile(f"{first}{GAP}(?<= ){second[1:]}|{second}{GAP}(?<= ){first[1:]}")
 
 
+def before_none_of(firsts: Iterable[str], seconds: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for one of the first in `said(text)`, unless one of the second follows, one word later
+    at most."""
+    first, second = _any_of(firsts), list(seconds)
+    return re.compile(rf"{first}(?!(?:\S+ )?{_any_of(second)[1:]})" if second else first)
+
+
 def _any_of(phrases: Iterable[str]) -> str:
     written = {_pattern(phrase) for phrase in phrases}
     return f" (?:{'|'.join(sorted(written, key=len, reverse=True))})"

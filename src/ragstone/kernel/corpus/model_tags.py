@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from ragstone.kernel.corpus.tags import Tag
+from ragstone.kernel.corpus.tags import Tag, with_general
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, fenced_prompt, row_nonce
 from ragstone.kernel.records import Status
 
@@ -100,7 +100,8 @@ def tidy(value: str) -> str:
 
 def _values(chosen: Sequence[str], tag: Tag) -> list[str]:
     if tag.values is not None:
-        return [value for value in tag.values if value in chosen]
+        named = with_general(chosen, tag)
+        return [value for value in tag.values if value in named]
     by_fold = {value.casefold(): value for value in map(tidy, reversed(chosen)) if value}
     return sorted(by_fold.values())
 

@@ -23,16 +23,23 @@ _VOWELS = frozenset("aeiouyáéíóúâêîôû")
 
 
 class TagsFile(Section, frozen=True, kw_only=True):
-    """A file of tags: key -> "open", a list of values, or each value with its other names."""
+    """A file of tags: key -> "open", a list of values, or each value with its other names.
+
+    A name that is another value itself is a kind of this one: `wheat = ["trigo", "winter wheat"]`.
+    """
 
     tags: dict[str, Literal["open"] | list[str] | dict[str, list[str]]]
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """A tag: its key, and its values with the names that each goes by; None where any value may be given."""
+    """A tag: its key, and its values with the names that each goes by; None where any value may be given.
+
+    kinds: value -> other values that are kinds of it; a text that names one of them names it too.
+    """
 
     key: str
     values: dict[str, tuple[str, ...]] | None
+    kinds: dict[str, tuple[str, ...]] = {}
 
 
 def load_tags(path: Path | str) -> list[Tag]:
@@ -55,9 +62,22 @@ def load_tags(path: Path | str) -> list[Tag]:
             line = next((n for n, line in enumerate(text.splitlines(), 1) if pattern.match(line)), 1)
             raise ConfigError(f"{file}:{line}: {wrong}")
         named = values if isinstance(values, dict) else {value: [] for value in values}
-        closed = {value: (value, *others) for value, others in named.items()}
-        tags.append(Tag(key, None if values == "open" else closed))
+        if values == "open":
+            tags.append(Tag(key, None))
+            continue
+        kinds = {value: _kinds(value, others, named) for value, others in named.items()}
+        names = {
+            value: (value, *(name for name in others if name not in kinds[value]))
+            for value, others in named.items()
+        }
+        tags.append(Tag(key, names, {value: listed for value, listed in kinds.items() if listed}))
     return tags
+
+
+def _kinds(value: str, names: Sequence[str], values: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of a value that are other values themselves: these are its kinds."""
+    others = set(values) - {value}
+    return tuple(name for name in names if name in others)
 
 
 def _mistake(key: str, values: str | list[str] | dict[str, list[str]]) -> str | None:
@@ -75,7 +95,8 @@ def _mistake(key: str, values: str | list[str] | dict[str, list[str]]) -> str | 
     owners: dict[str, str] = {}
     names = values if isinstance(values, dict) else {value: [] for value in values}
     for value, others in names.items():
-        for name in (value, *others):
+        kinds = _kinds(value, others, names)
+        for name in (value, *(name for name in others if name not in kinds)):
             words = _GAP.join(tokenize(name))
             if not words:
                 return f"{key!r}: {name!r} holds no letter or digit, so no text can name it."
@@ -91,13 +112,14 @@ def match_tags(text: str, tags: Sequence[Tag]) -> dict[str, list[str]]:
     longer one is meant: "New York" is not York. Words that are left over are looked at without the article
     and the particles that Arabic writes onto them, and a word of a name of one word may have another ending:
     "tomatoes", "tomates" are tomato and tomate. A form that could be of several values is none. In scripts
-    without spaces a name is found wherever its characters stand.
+    without spaces a name is found wherever its characters stand. What has kinds is named with each of them.
     """
     words = tokenize(text)
-    return {tag.key: _named(words, tag.values) for tag in tags if tag.values is not None}
+    return {tag.key: _named(words, tag) for tag in tags if tag.values is not None}
 
 
-def _named(words: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[str]:
+def _named(words: Sequence[str], tag: Tag) -> list[str]:
+    values = tag.values or {}
     names = [(name, value) for value, names in values.items() for name in names]
     named, left = _taken(_joined(words), [(_words_of(name), value) for name, value in names])
     rest = [word for word in left.split(_GAP) if word]
@@ -107,7 +129,14 @@ def _named(words: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[st
         named |= more
         rest = [word for word in left.split(_GAP) if word]
     named |= _inflected(rest, names)
+    named = with_general(named, tag)
     return [value for value in values if value in named]
+
+
+def with_general(values: Iterable[str], tag: Tag) -> set[str]:
+    """Return values of a tag with those that they are kinds of."""
+    named = set(values)
+    return named | {value for value, kinds in tag.kinds.items() if named.intersection(kinds)}
 
 
 def _joined(words: Iterable[str]) -> str:

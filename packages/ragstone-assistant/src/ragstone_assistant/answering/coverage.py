@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from ragstone.kernel.corpus.tags import Tag, match_tags
+from ragstone.kernel.corpus.tokens import tokenize, without_article
 from ragstone_assistant._domain import SensitiveTerms
 from ragstone_assistant.conversation import Emit, Said, TextPiece
 from ragstone_assistant.guards import said
@@ -74,5 +75,8 @@ class Coverage(msgspec.Struct, frozen=True):
             if listed := [name for name in names if any(said(name) in text for text in plain)]:
                 return listed[0]
             words = (word for text in plain for word in text.split())
-            return next((word for word in words if value in match_tags(word, [tag]).get(key, [])), value)
+            word = next((word for word in words if value in match_tags(word, [tag]).get(key, [])), value)
+            # Arabic writes "for the" onto a word: the listed name is without it.
+            bare = without_article(word)
+            return next((name for name in names if bare != word and tokenize(name) == [bare]), word)
         return value

@@ -146,7 +146,8 @@ class Embedding:
 
 def way_of(identity: str, tags: Sequence[Tag], options: IngestOptions) -> str:
     """Return what decides, beside its content, what is made of a file."""
-    listed = [(tag.key, tag.values) for tag in tags]
+    # Without kinds as before, so that what is built stays.
+    listed = [(tag.key, tag.values, *([tag.kinds] if tag.kinds else [])) for tag in tags]
     decisive = (__version__, identity, SIZE, PERCENTILE, CUTS, listed, options.tables, options.columns)
     return blake2b(msgspec.json.encode(decisive), digest_size=16).hexdigest()
 

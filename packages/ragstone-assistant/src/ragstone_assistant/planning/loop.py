@@ -18,6 +18,7 @@ from ragstone.kernel.llm import CallFailed
 from ragstone.kernel.records import Turn
 from ragstone_assistant._domain import PLACE, Domain
 from ragstone_assistant.answering.answering import instead
+from ragstone_assistant.answering.emergency import emergency_reply
 from ragstone_assistant.conversation import Asked, Doing, Emit, Kind, Passage, Respond, Said, TextPiece
 from ragstone_assistant.guards import without_contacts, without_instructions
 from ragstone_assistant.languages import language_of, phrase
@@ -435,7 +436,8 @@ def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Calla
 
     def read(conversation: Asked) -> tuple[str, Said | None, dict[str, str]]:
         lang = conversation_language(conversation)
-        return lang, _courtesy(conversation, lang, agent.domain), know(conversation)
+        first = _emergency(conversation, lang, agent.domain) or _courtesy(conversation, lang, agent.domain)
+        return lang, first, know(conversation)
 
     async def respond(conversation: Asked, emit: Emit) -> Said:
         if sum(len(turn.content) for turn in conversation.turns) > LONG:
@@ -468,6 +470,11 @@ def question_tags(lang: str, passages: Sequence[Passage]) -> dict[str, str]:
     """Return the tags that every question has: its language, and the topic of the nearest passage, if any."""
     topic = passages[0].tags.get("topic") if passages else None
     return {"lang": lang} | ({"topic": topic} if topic else {})
+
+
+def _emergency(conversation: Asked, lang: str, domain: Domain) -> Said | None:
+    texts = [turn.content for turn in conversation.turns if turn.role == "user"]
+    return emergency_reply(texts[-1], lang, domain.sensitive, texts[-2] if len(texts) > 1 else "")
 
 
 def _courtesy(conversation: Asked, lang: str, domain: Domain) -> Said | None:
