@@ -13,6 +13,7 @@ import urllib.request
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared._httpx_utils import create_mcp_http_client
 from tests.mcp.conftest import SECRET
 
@@ -20,7 +21,7 @@ from mcp import Client
 from ragstone.kernel.config import load_settings
 from ragstone.mcp.project import AgentProject
 from ragstone.mcp.replies import MOST_BYTES
-from ragstone.mcp.server import READING, SPENDING, create_server
+from ragstone.mcp.server import OPTIONS, READING, SPENDING, create_server
 from ragstone.mcp.tools import Tools
 
 
@@ -35,6 +36,19 @@ def test_every_tool_says_what_it_does_and_whether_it_writes(tools):
             name for name in tool.input_schema["properties"] if name not in ("page", "run", "a", "b", "n")
         ]
         assert all(f"{name}" in tool.description for name in explained), tool.name
+
+
+def test_options_that_no_tool_takes_are_said_to_be_of_the_command_line(tools):
+    server = create_server(tools)
+    reasons = []
+    for name, values in (
+        ("compare_runs", {"a": "before", "b": "before"}),
+        ("read_report", {"run": "nope"}),
+    ):
+        with pytest.raises(ToolError) as mistake:
+            asyncio.run(server.call_tool(name, values))
+        reasons.append(str(mistake.value))
+    assert [reason.endswith(OPTIONS) for reason in reasons] == [True, False]
 
 
 @pytest.mark.server

@@ -56,6 +56,36 @@ def test_why_is_there_no_card(tools):
         tools.read_card("after")
 
 
+def test_a_card_is_missing_for_one_of_two_reasons(tools, says):
+    for judge in ("containment", "containmnt"):
+        with pytest.raises(DataError) as mistake:
+            tools.read_card("after", judge)
+        says(mistake.value)
+
+
+def test_a_run_whose_numbers_cannot_be_read_is_told_from_one_without(tmp_path):
+    (tmp_path / "ragstone.toml").write_text("")
+    for name, text in (("damaged", "{"), ("older", "{}"), ("begun", None)):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        if text:
+            (tmp_path / "runs" / name / "summary.json").write_text(text)
+    tools = Tools(AgentProject(load_settings(tmp_path / "ragstone.toml")))
+    listed = dict(line.split(": ", 1) for line in data(tools.list_runs()).splitlines())
+    assert listed["- begun"] == "no numbers yet"
+    assert all(listed[name].startswith("its numbers cannot be read (") for name in ("- damaged", "- older"))
+
+
+def test_two_systems_of_one_run_are_compared(tmp_path, says):
+    (tmp_path / "ragstone.toml").write_text("")
+    sides = [judged([1.0] * 9 + [0.0], system="a"), judged([0.0] * 9 + [1.0], system="b")]
+    write_run(tmp_path / "runs" / "mine", [row for rows_ in sides for row in rows_])
+    tools = Tools(AgentProject(load_settings(tmp_path / "ragstone.toml")))
+    with pytest.raises(DataError) as mistake:
+        tools.compare_runs("mine", "mine")
+    says(str(mistake.value).partition("A and B")[2])
+    assert "**worse**" in tools.compare_runs("mine", "mine", system_a="a", system_b="b")
+
+
 def test_is_this_judge_fit(tools):
     card = whole(tools.measure_judge, "after", "people.jsonl")
     assert "containment" in card
@@ -67,6 +97,13 @@ def test_is_that_judge_fit_by_files_alone(tools, folder):
     (folder / "given.jsonl").write_bytes(judgements)
     assert "kappa" in whole(tools.measure_judge, "given.jsonl", "people.jsonl")
     (folder / "given.jsonl").unlink()
+
+
+def test_what_is_measured_is_a_run_or_a_file(tools, says):
+    assert "kappa" in whole(tools.measure_judge, "runs/after/", "people.jsonl")
+    with pytest.raises(DataError) as mistake:
+        tools.measure_judge("aftr", "people.jsonl")
+    says(mistake.value)
 
 
 def test_which_answers_are_wrong(tools):
@@ -153,6 +190,23 @@ def test_set_up_an_evaluation_of_this_endpoint(tools, folder):
     (folder / "drafted.toml").unlink()
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"url": "not an address"}, {"answer": "$.["}, {"contexts": "$["}, {"judges": []}, {"judges": ["nope"]}],
+    ids=str,
+)
+def test_what_run_would_not_take_is_not_drafted(tools, wrong, says):
+    with pytest.raises((ConfigError, DataError)) as mistake:
+        tools.draft_evaluation(**{"url": "http://localhost:8000/ask"} | wrong)
+    says(str(mistake.value).partition(" Known: ")[0])
+
+
+def test_what_ragstone_wrote_is_not_said_to_come_from_files(tools):
+    for own in (tools.explain("cannot tell"), tools.draft_evaluation("http://localhost:8000/ask")):
+        assert "files" not in own.partition("\n")[0]
+    assert "files" in tools.list_runs().partition("\n")[0]
+
+
 def test_judge_this_sheet_without_a_model(folder, says):
     tools = Tools(AgentProject(load_settings(folder / "ragstone.toml")), budget_usd=0.0)
     reply = tools.judge("before.jsonl", ["rouge_l"])
@@ -182,7 +236,7 @@ def test_calls_whose_cost_is_not_known_use_up_the_budget(tmp_path, fake_openai, 
     sheet = [{"id": f"q{at}", "question": "q?", "answer": f"x{at}", "reference": "x"} for at in range(60)]
     (tmp_path / "sheet.jsonl").write_text("\n".join(map(json.dumps, sheet)))
     tools = Tools(AgentProject(load_settings(tmp_path / "ragstone.toml")), budget_usd=1.0)
-    with pytest.raises(DataError, match="limit"):  # refused before anybody is asked: nothing is spent
+    with pytest.raises(DataError, match="limit = -1"):  # refused before anybody is asked: nothing is spent
         tools.judge("sheet.jsonl", ["correctness"], limit=-1)
     fake_openai.script = in_turn(*["{}"] * 4, fail(401, "no such key"))
     with pytest.raises(DataError) as mistake:
@@ -248,9 +302,9 @@ def test_a_judge_that_asks_a_model_needs_a_budget_that_is_left(tools, folder, sa
     with pytest.raises(ConfigError) as mistake:
         tools.judge("before.jsonl", ["correctness"])
     says(str(mistake.value))
-    spent = Tools(AgentProject(load_settings(folder / "ragstone.toml")), budget_usd=0.0)
+    nothing = Tools(AgentProject(load_settings(folder / "ragstone.toml")), budget_usd=0.0)
     with pytest.raises(ConfigError) as mistake:
-        spent.judge("before.jsonl", ["correctness"])
+        nothing.judge("before.jsonl", ["correctness"])
     says(str(mistake.value))
 
 

@@ -6,17 +6,22 @@ from pathlib import Path
 
 from ragstone.kernel.config import load_settings, to_toml
 from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.llm.json_service import address_of, compile_path
 
 AFTER = (
     "A draft: nothing was written and no request was sent. Save it as ragstone.toml. `ragstone doctor` says "
     "whether the address answers, `ragstone run --forecast` what judging would cost, and `ragstone run` "
-    "evaluates. If it "
+    "evaluates. Judges that ask a model need one: model in [judge]. If the address "
     'needs a key: api_key_env = "NAME" and headers = { Authorization = "Bearer {key}" }.'
 )
 
 
 def draft_settings(url: str, answer: str, contexts: str, questions: str, judges: Sequence[str]) -> str:
-    """Return the text of a ragstone.toml. Raises ConfigError for what the settings do not take."""
+    """Return the text of a ragstone.toml. Raises ConfigError for what `ragstone run` would not take."""
+    where = "[systems.application]"
+    address_of(url, where)
+    for name, path in (("answer", answer), ("contexts", contexts or "$")):
+        compile_path(path, f"{where} {name}")
     lines = [
         "[run]",
         'name = "endpoint"',

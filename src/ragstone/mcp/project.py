@@ -53,7 +53,7 @@ class AgentProject:
 
     def run(self, name: str) -> Path:
         """Return the folder of a run. Raises DataError, with names like this one."""
-        wanted = name.strip().removeprefix("runs/").rstrip("/")
+        wanted = plain_name(name)
         known = {run.name: run.folder for run in self.runs()}
         if wanted not in known:
             raise DataError(f"There is no run {_short(name)!r}. {nearest(wanted[:LONGEST_NAME], known)}")
@@ -75,7 +75,7 @@ class AgentProject:
 
     def file(self, name: str) -> Path:
         """Return a file of rows, given by its path from the project's folder. Raises DataError."""
-        known = {str(file.relative_to(self.root)): file for file in self.files()}
+        known = {file.relative_to(self.root).as_posix(): file for file in self.files()}
         if name.strip() not in known:
             raise DataError(
                 f"No file of rows here is named {_short(name)!r}. {nearest(name[:LONGEST_NAME], known)}"
@@ -87,6 +87,11 @@ class AgentProject:
             folder = self.settings.path(name)
             if folder.is_dir():
                 yield folder
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a run without what a path has around it."""
+    return name.strip().removeprefix("runs/").rstrip("/")
 
 
 def _folders_in(parent: Path) -> list[Path]:

@@ -22,7 +22,6 @@ from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.console.asking import forecast_lines
-from ragstone.kernel.document.blocks import ReportDocument
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.numbers import count, interval, one_line
 from ragstone.kernel.errors import ConfigError, DataError, nearest, plural
@@ -33,8 +32,8 @@ from ragstone.kernel.runs.run import read_summary
 from ragstone.kernel.runs.wording import denominator, judge_name, mean_text, statuses
 from ragstone.kernel.tables import read_rows
 from ragstone.mcp.drafting import AFTER, draft_settings
-from ragstone.mcp.project import AgentProject
-from ragstone.mcp.replies import fenced
+from ragstone.mcp.project import AgentProject, plain_name
+from ragstone.mcp.replies import OWN, fenced
 
 SHORT = 300  # characters of a text in a list of rows
 BRIEF = ("question_id", "system", "question", "answer", "error", "cause")
@@ -45,6 +44,13 @@ NO_PRICE = "--budget in usd needs the price"  # how the refusal begins that name
 READ_ONLY = (
     "This server is read-only. The user can restart it with a spending cap: ragstone mcp --budget 2usd, or "
     "0usd for judges that ask no model."
+)
+
+
+NO_JUDGE = "Name at least one judge; list_judges has them."
+NO_MONEY = (
+    "these judges ask a model, and the budget of 0 USD is for those that ask none. The user can restart the "
+    "server with another cap: ragstone mcp --budget 2usd."
 )
 
 
@@ -77,24 +83,30 @@ class Tools:
         """List the project's files of rows: answer sheets, questions, judgements, labels of people."""
         files = self.project.files()
         lines = [
-            f"- {file.relative_to(self.project.root)} ({count(file.stat().st_size)} bytes)" for file in files
+            f"- {file.relative_to(self.project.root).as_posix()} ({count(file.stat().st_size)} bytes)"
+            for file in files
         ]
         return fenced(plural(len(lines), "file") + " of rows.", "\n".join(lines), page)
 
     def read_report(self, run: str, page: int = 1) -> str:
         """Read the report of a run or a bench: is it right, what is to blame, how far to trust the judge."""
-        return fenced(f"The report of run {run!r}.", render_markdown(self._document(run)), page)
+        return fenced(f"The report of run {run!r}.", self._report(run), page)
 
     def read_card(self, run: str, judge: str = "", page: int = 1) -> str:
         """Read how well the judges of a run agree with people: whether a judge is fit for use.
 
         judge: the name of one judge. Without labels there is no card, and the reply says how to get one.
         """
-        cards = [card for card in read_summary(self.project.run(run)).cards if judge in ("", card.judge)]
+        summary = read_summary(self.project.run(run))
+        judges = {metric.judge for metric in summary.metrics}
+        if judge not in {"", *judges, *(card.judge for card in summary.cards)}:
+            raise DataError(f"Run {run!r} was not judged by {judge[:80]!r}. {nearest(judge[:80], judges)}")
+        cards = [card for card in summary.cards if judge in ("", card.judge)]
         if not cards:
             raise DataError(
-                f"Run {run!r} has no report card{f' of {judge!r}' if judge else ''}: no person's label "
-                "matches its answers. Use propose_labels for answers worth labelling, then measure_judge."
+                f"Run {run!r} has no report card{f' of {judge!r}' if judge else ''}: it was not compared "
+                "with people's labels. measure_judge does that with a file of labels; propose_labels says "
+                "which answers are worth labelling."
             )
         return fenced(
             f"{plural(len(cards), 'report card')} of run {run!r}.",
@@ -107,10 +119,17 @@ class Tools:
 
         judgements: the name of a run, or a file of judgements. labels: a file of people's labels.
         """
-        if judgements in {run.name for run in self.project.runs()}:
+        names = {run.name for run in self.project.runs()}
+        if plain_name(judgements) in names:
             rows = list(self._run(judgements).judgements)
         else:
-            rows = [*read_rows(self.project.file(judgements), Judgement)]
+            try:
+                file = self.project.file(judgements)
+            except DataError as mistake:
+                raise DataError(
+                    f"{mistake} No run has that name either. {nearest(judgements[:80], names)}"
+                ) from None
+            rows = [*read_rows(file, Judgement)]
         human_labels = [*read_rows(self.project.file(labels), Label)]
         cards = report_cards(rows, join_labels(rows, human_labels))
         head = f"{plural(len(cards), 'report card')} from {plural(len(human_labels), 'label')}."
@@ -120,8 +139,8 @@ class Tools:
         """Find rows of a run by a filter, such as `correctness < 50 and topic = "maize" and flips`.
 
         where: conditions on columns with = != < <= > >= ~ (contains) in (a, b), joined by and, or, not;
-        `flips` is true where systems differ. columns: names to show; without it ids, question, answer and
-        scores, shortened. For an unknown column the reply lists the existing ones.
+        in a run of several systems `flips` is true where they differ. columns: names to show; without it ids,
+        question, answer and scores, shortened. For an unknown column the reply lists the existing ones.
         """
         read = self._run(run)
         table = read.table()
@@ -162,13 +181,16 @@ class Tools:
         *,
         metric: str = "",
         margin: float | None = None,
+        system_a: str = "",
+        system_b: str = "",
         labels: str = "",
         page: int = 1,
     ) -> str:
         """Say whether run B is better or worse than run A, or that nobody can tell, and why a gate fails.
 
         metric: one metric or judge. margin: how much worse B may be, as a share of the scale; without it
-        that of [gate]. labels: a file of people's labels of both: the verdict is then what people would see.
+        that of [gate]. system_a, system_b: which system of each, where a run has several. labels: a file of
+        people's labels of both: the verdict is then what people would see.
         """
         gate = self.project.settings.gate
         path = self.project.settings.path(gate.labels) if gate.labels and not labels else None
@@ -176,6 +198,8 @@ class Tools:
             self.project.run(a),
             self.project.run(b),
             metrics=[metric] if metric else [],
+            system_a=system_a or None,
+            system_b=system_b or None,
             margin=gate.margin if margin is None else margin,
             labels=self.project.file(labels) if labels else path,
             seed=self.project.settings.run.seed,
@@ -236,7 +260,7 @@ class Tools:
         """
         explanations = explain_in_texts(code)
         head = f"{plural(len(explanations), 'explanation')}, from Ragstone's own docs."
-        return fenced(head, "\n\n".join(explanations), page)
+        return fenced(head, "\n\n".join(explanations), page, fence=OWN)
 
     def judge(self, answers: str, judges: Sequence[str], limit: int | None = None, page: int = 1) -> str:
         """Judge an answer sheet; the result is a run. It costs money where a judge asks a model.
@@ -245,7 +269,9 @@ class Tools:
         budget, which only the user can set.
         """
         if not judges:
-            raise DataError("Name at least one judge; list_judges has them.")
+            raise DataError(NO_JUDGE)
+        if limit is not None and limit < 1:
+            raise DataError(f"limit = {limit}: give the number of rows to judge, 1 or more.")
         sheet = self.project.file(answers)
         chosen = [self._named(name) for name in judges]
         asking = [name for name in chosen if load_judge(name).needs_model]
@@ -253,6 +279,8 @@ class Tools:
             if self.budget_usd is None:
                 raise ConfigError(READ_ONLY)
             left = self.budget_usd - self._spent
+            if asking and not self.budget_usd:
+                raise ConfigError(f"{one_line(', '.join(asking), SHORT)}: {NO_MONEY}")
             if asking and left <= 0:
                 raise ConfigError(
                     f"The budget of {self.budget_usd} USD is spent. The user can set a new one."
@@ -283,15 +311,19 @@ class Tools:
         url: it is sent {"question": ...}. answer, contexts: where its reply has them, as JSONPath, such as
         $.sources[*].text. questions: a file with question and reference. judges: names from list_judges.
         """
-        return fenced(AFTER, draft_settings(url, answer, contexts, questions, judges))
+        if not judges:
+            raise DataError(NO_JUDGE)
+        for name in judges:
+            self._named(name)
+        return fenced(AFTER, draft_settings(url, answer, contexts, questions, judges), fence=OWN)
 
-    def _document(self, run: str) -> ReportDocument:
+    def _report(self, run: str) -> str:
         folder = self.project.run(run)
         kind = kind_of_bench({file.name for file in folder.iterdir()})
         if kind and not (folder / "summary.json").is_file():
-            return finished_bench(folder, kind)
+            return render_markdown(finished_bench(folder, kind))
         read = self._run(run)
-        return run_document(read.summary, read.content)
+        return render_markdown(run_document(read.summary, read.content))
 
     def _run(self, name: str) -> FinishedRun:
         """Return a run; the last one read is kept until a file of it changes."""
@@ -347,10 +379,13 @@ class Tools:
 
 
 def _about_run(folder: Path) -> str:
+    files = {file.name for file in folder.iterdir()}
+    if "summary.json" not in files:
+        return kind_of_bench(files) or "no numbers yet"
     try:
         summary = read_summary(folder)
-    except DataError:
-        return kind_of_bench({file.name for file in folder.iterdir()}) or "no numbers yet"
+    except DataError as mistake:
+        return f"its numbers cannot be read ({one_line(str(mistake), SHORT)})"
     means = [
         f"{judge_name(metric)}{'' if metric.system in ('', 'default') else f' of {metric.system}'} "
         f"{mean_text(metric)}{f' ({interval(metric.estimate)})' if metric.estimate else ''}"

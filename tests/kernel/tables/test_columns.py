@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.kernel.records import Answer
+from ragstone.kernel.records import Answer, Question
 from ragstone.kernel.tables.columns import (
     NULL_ANSWER,
     SHAPES,
@@ -100,3 +100,21 @@ def test_contexts_whose_tool_counts_them_have_texts_as_ids(says) -> None:
     with pytest.raises(TypeError) as error:
         as_contexts([{"text": "a", "id": True}])
     says(error.value)
+
+
+@pytest.mark.parametrize(
+    ("beside", "reference"),
+    [
+        ({}, "a hen"),  # a table of questions and their answers
+        ({"answers": []}, "a hen"),
+        ({"reference": ""}, None),
+        ({"ground_truth": None}, None),
+        ({"Expected Answer": ""}, None),
+        ({"system": "mine"}, None),  # a line of JSONL leaves out what it has not
+        ({"reference": "a goose", "system": "mine"}, "a goose"),
+    ],
+)
+def test_what_a_system_answered_is_no_reference(beside: dict[str, Any], reference: str | None) -> None:
+    row = to_canonical({"question": "Which bird?", "answer": "a hen", **beside}, Question)
+    assert row.get("reference") == reference
+    assert (row.get("metadata", {}).get("answer") == "a hen") == (reference != "a hen")

@@ -137,7 +137,6 @@ def _database(settings: Settings) -> Check:
 def _cluster(settings: Settings) -> Check:
     """Connect to the cluster and look at its nodes; needed where stages run on it without being told to."""
     from ragstone.kernel.engine.cluster.starting import connected
-    from ragstone.kernel.errors import plural
 
     engine = settings.engine
     needed = engine.kind == "ray"

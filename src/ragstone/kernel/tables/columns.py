@@ -20,7 +20,7 @@ from ragstone.kernel.records import Answer, Context, count_of, figure_of
 from ragstone.kernel.tables._nearness import near_field
 from ragstone.kernel.tables._yes_no import as_yes_no
 from ragstone.kernel.tables.calls import as_steps
-from ragstone.kernel.tables.names import ALIASES, CONTEXT_TEXT, accepted_names, fields_of, fold
+from ragstone.kernel.tables.names import ALIASES, CONTEXT_TEXT, REFERENCE, accepted_names, fields_of, fold
 
 LOG = logging.getLogger(__name__)
 
@@ -109,12 +109,17 @@ def plan_columns(
             and isinstance(_squad_texts(raw[name]), list)
         )
         fields |= {"reference": right} if right else {}
+    if "reference" in chosen or any(fold(column) in _BESIDE_ANSWERS for column in raw):
+        # Beside references, though this row has none, or a system, `answer` is what a system said.
+        expected = tuple(name for name in fields.pop("reference", ()) if fold(name) != "answer")
+        fields |= {"reference": expected} if expected else {}
     plan = ColumnPlan(fields | {field: (column, *fields.get(field, ())) for field, column in chosen.items()})
     return _with_guesses(plan, raw, row_type) if near else plan
 
 
 # Columns that beside a prediction hold right answers, as in SQuAD and Natural Questions.
 _ANSWERS = ("answers", "answers.text", "answerstext")
+_BESIDE_ANSWERS = {"system", "reference", *map(fold, REFERENCE)}
 
 
 def _squad_texts(value: object) -> object:
