@@ -53,8 +53,10 @@ LOWEST_TESTS = tests/features/test_commands.py tests/features/ingest/test_comman
   tests/kernel/llm/test_schema.py tests/kernel/llm/test_openai.py tests/kernel/corpus/readers \
   tests/kernel/retrieval/test_dense.py tests/kernel/retrieval/test_qdrant.py tests/kernel/tables $(ASSISTANT)/assistant_tests/log/test_spans.py \
   $(ASSISTANT)/assistant_tests/tools/test_mcp.py $(ASSISTANT)/assistant_tests/api/test_status.py
-FRESH = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(PYTHON) -m venv "$$dir/uv" && \
-  "$$dir/uv/bin/pip" install -q uv && uv="$$dir/uv/bin/uv" && env="$$dir/env/bin/python" && $$uv venv -q --python $(PYTHON) "$$dir/env"
+# A uv that is there saves half of the time of `make dist`.
+FRESH = dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && { uv=$$(command -v uv) || \
+  { $(PYTHON) -m venv "$$dir/uv" && "$$dir/uv/bin/pip" install -q uv && uv="$$dir/uv/bin/uv"; }; } && \
+  env="$$dir/env/bin/python" && $$uv venv -q --python $(PYTHON) "$$dir/env"
 
 lowest:  ## install the lowest versions that pyproject.toml allows, wheels only, into a fresh environment, and run some tests there
 	$(FRESH) && \
@@ -92,8 +94,8 @@ lint-release:  ## check workflows, forms, citation, Containerfile, compose file 
 	"$$bin/kubernetes-validate" --strict --quiet deploy/kubernetes/serve.yaml
 
 sbom:  ## write sbom.json: what the extra `all` installs, as CycloneDX
-	$(FRESH) && $$uv pip install -q --python $$env '.[all]' $(ASSISTANT) && "$$dir/uv/bin/pip" install -q cyclonedx-bom && \
-	"$$dir/uv/bin/cyclonedx-py" environment --pyproject pyproject.toml --output-reproducible --validate -o sbom.json $$env
+	$(FRESH) && $$uv pip install -q --python $$env '.[all]' $(ASSISTANT) && \
+	$$uv tool run -q --from cyclonedx-bom cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --validate -o sbom.json $$env
 
 fix: $(VENV)/.dev  ## format, and mend what the linter can mend
 	$(BIN)/ruff format .

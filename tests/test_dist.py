@@ -1,6 +1,7 @@
 """What `make dist` makes: the same bytes twice, all that a package needs, and a newcomer gets on with it."""
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -27,10 +28,20 @@ def skip_without_packages(folder: Path) -> None:
         pytest.skip(f"nothing can be installed here: {asked.stderr.strip().splitlines()[-1]}")
 
 
-def make_dist(checkout: Path, dist: Path) -> None:
+def installed_uv(folder: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "install", "-q", "--target", folder, "uv"]
+    subprocess.run(command, capture_output=True, check=True)
+    return folder / "bin"
+
+
+def make_dist(checkout: Path, dist: Path, *more_path: Path) -> None:
     """Build the last commit of a checkout. Skips where no package can be had."""
+    path = os.pathsep.join(map(str, [*more_path, os.environ["PATH"]]))
     command = ["make", "-s", "dist", f"DIST={dist}", f"PYTHON={sys.executable}"]
-    made = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False, timeout=280)
+    made = subprocess.run(
+        command, cwd=checkout, env={**os.environ, "PATH": path},
+        capture_output=True, text=True, check=False, timeout=280,
+    )  # fmt: skip
     if made.returncode:
         skip_without_packages(dist.parent / "asked")
     assert made.returncode == 0, made.stdout[-2000:] + made.stderr[-4000:]
@@ -61,7 +72,8 @@ def test_another_clone_of_the_commit_gives_the_same_bytes(dist, tmp_path):
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
     subprocess.run(["git", "checkout", "-q", head.stdout.strip()], cwd=clone, check=True)
     (clone / "src" / "ragstone" / "stray.py").write_text("not = 'committed'\n")
-    make_dist(clone, tmp_path / "two")
+    # The first build installed uv for itself; this one finds it on its way.
+    make_dist(clone, tmp_path / "two", installed_uv(tmp_path / "uv"))
     assert digests(tmp_path / "two") == digests(dist)
 
 

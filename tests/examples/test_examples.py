@@ -56,17 +56,21 @@ WORDS = {
 
 # The examples whose story is a model's work, and what makes them ask the packaged one a quarter and less:
 # what takes a reader minutes would be half of CI. With RAGSTONE_WHOLE_EXAMPLES=1 they run as they are; with
-# every answer and scale they run above, on an endpoint.
-# Five answers are of two questions: the search leaves fewer. One scale of two is asked: above both are.
+# every answer, scale and critic they run above, on an endpoint.
 FEWER = {
     "rubric-judge": {
-        "[bench.judges]  ": "[bench.judges]\nlimit = 5\n#",
-        "[answer]  ": "[answer]\nlimit = 5\n#",
+        "[bench.judges]  ": "[bench.judges]\nlimit = 3\n#",
+        "[answer]  ": "[answer]\nlimit = 3\n#",
         'scales     = ["own", "0-10"]': 'scales = ["own"]\n#',
         ', "grade@scale=0-10" = 8, "grade@scale=0-10,shots=2" = 8': "",
     },
-    "codebase": {},
+    "codebase": {
+        'critics      = ["groundedness", "stand_alone"]': 'critics = ["stand_alone"]',
+        "= 4 ": "= 2 ",
+    },
 }
+# The first three answers then are of two questions, for the search to leave fewer, and of two systems.
+LEFT_OUT = {"rubric-judge": [1, 3]}
 
 
 def test_there_are_five():
@@ -194,7 +198,7 @@ def test_it_runs_as_it_stands_and_its_pages_open(folder, tmp_path, tab):
 
 
 def ask_less(copy: Path) -> None:
-    """Put limits into the settings of an example."""
+    """Put limits into the settings of an example, and leave out some of its answers."""
     for file in copy.glob("*.toml"):
         text = file.read_text(encoding="utf-8")
         for line, shorter in FEWER[copy.name].items():
@@ -203,6 +207,10 @@ def ask_less(copy: Path) -> None:
             )
             text = text.replace(line, shorter, 1)
         file.write_text(text, encoding="utf-8")
+    if out := LEFT_OUT.get(copy.name):
+        rows = (copy / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        rows = [row for at, row in enumerate(rows) if at not in out]
+        (copy / "answers.jsonl").write_text("".join(rows), encoding="utf-8")
 
 
 def look_for_a_question(tab: Tab) -> None:

@@ -26,10 +26,10 @@ WORDS = {
     "4-evaluation-set": ["tried", "8 rows"],
     "5-bench-of-retrievers": ["dense", "hybrid", "bm25", "ndcg@1"],
 }
-# What makes a notebook ask its model half as often: two calls tell as much as four.
+# What makes a notebook ask its model less: two questions, of one context each, or one call tell as much.
 FEWER = {
-    "2-compare-two-prompts": {"N = 4 ": "N = 2 "},
-    "4-evaluation-set": {"4calls": "2calls"},
+    "2-compare-two-prompts": {"N = 4 ": "N = 2 ", "k=2": "k=1"},
+    "4-evaluation-set": {"4calls": "1calls"},
 }
 
 

@@ -116,7 +116,7 @@ class TestOnRay:
             settings = choose(Settings(root=str(project / kind)), "judge", model="llamacpp/smollm2-135m")
             settings = choose(settings, "engine", kind=kind, workers=1)
             summary = judge_sheet(
-                AnswerSheet(sheet), project / f"{kind}.jsonl", load_judges(["correctness"]), settings
+                AnswerSheet(sheet), project / f"{kind}.jsonl", load_judges(["relevance"]), settings
             )
             assert summary.calls.made >= 1
             made.append(

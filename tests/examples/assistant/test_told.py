@@ -1,5 +1,6 @@
 """What the tools tell the user: in the user's language, and no number but the tool's own."""
 
+import functools
 from datetime import date
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from farm_tools.words import say
 from ragstone.kernel.errors import ModelError
 from ragstone_assistant.answering.support import held_values, stated_values
 from ragstone_assistant.languages import LANGUAGES
-from ragstone_assistant.tool import Observation
+from ragstone_assistant.tool import Observation, Tool
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "assistant"
 
@@ -27,14 +28,20 @@ async def weather(lang: str, **given: object) -> Observation:
             return await tool.call(msgspec.convert(given, tool.arguments), situation(lang))
 
 
+@functools.cache
+def shipped_crops() -> Tool:
+    return crops_tool(SHIPPED / "crops.csv")
+
+
 async def crops(lang: str, *questions: str, **given: object) -> Observation:
-    tool = crops_tool(SHIPPED / "crops.csv")
+    tool = shipped_crops()
     return await tool.call(msgspec.convert(given, tool.arguments), situation(lang, *questions))
 
 
 def numbers_held(seen: Observation) -> bool:
     """Say whether all numbers of what the user is told stand in what the agent is told."""
-    return all(values & held_values(seen.text) for values in stated_values(seen.told))
+    held = held_values(seen.text)
+    return all(values & held for values in stated_values(seen.told))
 
 
 async def test_the_weather_is_told_with_dates_of_the_language(says):

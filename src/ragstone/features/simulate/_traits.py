@@ -155,22 +155,20 @@ def _centres(points: Floats, k: int, rng: np.random.Generator) -> Floats:
             far = distances(points, centres).min(axis=1) ** 2
             chance = far / far.sum() if far.sum() > 0 else None
             centres = np.vstack([centres, points[rng.choice(len(points), p=chance)]])
+        nearest: Codes | None = None
         for _step in range(50):
             labels = np.argmin(distances(points, centres), axis=1)
-            moved = np.array(
-                [
-                    points[labels == at].mean(axis=0) if np.any(labels == at) else centres[at]
-                    for at in range(k)
-                ]
-            )
-            if np.allclose(moved, centres):
+            if nearest is not None and np.array_equal(labels, nearest):
                 break
-            centres = moved
+            nearest = labels
+            is_in = (labels[:, None] == np.arange(k)).astype(np.float64)
+            sizes = is_in.sum(axis=0)[:, None]
+            centres = np.where(sizes > 0, is_in.T @ points / np.maximum(sizes, 1), centres)
         total = float((distances(points, centres).min(axis=1) ** 2).sum())
         if total < cost:
             best, cost = centres, total
-    sizes = np.bincount(np.argmin(distances(points, best), axis=1), minlength=len(best))
-    return np.asarray(best[np.argsort(-sizes, kind="stable")])
+    counts = np.bincount(np.argmin(distances(points, best), axis=1), minlength=len(best))
+    return np.asarray(best[np.argsort(-counts, kind="stable")])
 
 
 def distances(points: Floats, others: Floats) -> Floats:
