@@ -13,11 +13,11 @@ import subprocess
 import sys
 import threading
 import tomllib
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 from tests.support.browser import opened_tab
 from tests.support.once import made_once
 
@@ -51,24 +51,20 @@ SEARCHES = {
 }
 
 
-class Page(HTMLParser):
+class Page:
     """A page of the site: where its links lead, what it loads, and its anchors."""
 
     def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
+        tree = LexborHTMLParser(text)
+        self.links = [node.attributes["href"] or "" for node in tree.css("a[href]")]
         self.loads: list[str] = []
-        self.anchors: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        self.anchors |= {values[name] for name in ("id", "name") if name in values}
-        if tag == "a" and "href" in values:
-            self.links.append(values["href"])
-        followed = NO_LOAD & set(values.get("rel", "").split())
-        if LOADS.get(tag) in values:
-            (self.links if followed else self.loads).append(values[LOADS[tag]])
+        self.anchors = {
+            node.attributes[name] or "" for name in ("id", "name") for node in tree.css(f"[{name}]")
+        }
+        for tag, attribute in LOADS.items():
+            for node in tree.css(f"{tag}[{attribute}]"):
+                followed = NO_LOAD & set((node.attributes.get("rel") or "").split())
+                (self.links if followed else self.loads).append(node.attributes[attribute] or "")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +100,7 @@ def address_of(path, site):
 def wrong_links(base, links, site, pages):
     """Return the links of a page that lead nowhere on the site; those to other hosts are not asked."""
     wrong = []
-    for link in links:
+    for link in dict.fromkeys(links):
         address, anchor = urldefrag(urljoin(base.replace(HERE, "http://site"), link))
         if not address.startswith("http://site/"):
             continue
