@@ -102,7 +102,7 @@ def test_examples_from_people_cure_the_bias_and_no_row_is_its_own_example(projec
     assert (found.verdict, found.chosen) == ("better", "examples")
     judge = load_judge(project.file)
     assert len(judge.examples) == 4
-    dev = project.of("dev")
+    dev, closed = project.of("dev"), project.of("test")
     assert {example.question for example in judge.examples} <= set(dev)
     # Both grades, and among the bad ones what the judge got wrong: a case divisible by three.
     assert sorted(example.expected for example in judge.examples) == [False, False, True, True]
@@ -110,7 +110,7 @@ def test_examples_from_people_cure_the_bias_and_no_row_is_its_own_example(projec
     says(judge.examples[0].reason)
     for body in fake_openai.bodies:
         system, user = (str(message["content"]) for message in body["messages"])
-        own = next((question for question in [*dev, *project.of("test")] if question in user), None)
+        own = next((question for question in [*dev, *closed] if question in user), None)
         assert own is None or own not in system
     orders = [candidate(found, "examples"), candidate(found, "examples, other order")]
     assert [one.value.value for one in orders] == [1, 1]

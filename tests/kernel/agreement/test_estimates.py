@@ -24,17 +24,30 @@ def estimates(
     scale: tuple[float, float] = (0, 2),
     clusters: list[str] | None = None,
     raters: Raters | None = None,
+    only: list[str] | None = None,
 ) -> dict[str, Estimate]:
     grades = np.array(human, float)
     comparison = compare(grades, np.array(judge, float), scale, mapped=False, threshold=None)
     names = clusters or [f"q{i}" for i in range(len(grades))]
-    return agreement_estimates(comparison, names, raters, seed=0, resamples=500)
+    return agreement_estimates(comparison, names, raters, only=only, seed=0, resamples=500)
 
 
 def width(found: Estimate) -> float:
     assert found.low is not None
     assert found.high is not None
     return found.high - found.low
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"), [([0, 1], (0, 1)), ([0, 1, 2], (0, 2)), (np.linspace(0, 100, 40), (0, 100))]
+)
+def test_a_measure_is_the_same_without_the_others(values, scale):
+    human, judge = np.random.default_rng(1).choice(values, (2, 60))
+    clusters = [f"q{n // 2}" for n in range(60)]
+    every = estimates(human, judge, scale, clusters)
+    assert len(every) >= 5
+    for name, estimate in every.items():
+        assert estimates(human, judge, scale, clusters, only=[name]) == {name: estimate}
 
 
 def test_grades_have_every_measure_the_most_telling_first():

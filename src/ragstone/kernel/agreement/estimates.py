@@ -1,5 +1,7 @@
 """Every measure of agreement that the comparison allows, each with an interval over whole clusters."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from ragstone.kernel.agreement.comparison import GradeComparison
@@ -48,11 +50,13 @@ def agreement_estimates(
     clusters: Clusters,
     raters: Raters | None = None,
     *,
+    only: Collection[str] | None = None,
     seed: int,
     resamples: int,
 ) -> dict[str, Estimate]:
     """Return the measures by name, the most telling first, as rater_estimates does.
 
+    only: names of the measures that are wanted, where not all are.
     raters: what each annotator gave, where that is more than comparison.human; alpha is of these answers,
     people's with the judge as one more rater.
     """
@@ -66,6 +70,7 @@ def agreement_estimates(
         alphas=alphas_of(raters, judge=True, seed=seed, resamples=resamples)
         if raters and comparison.same_unit
         else None,
+        only=only,
         seed=seed,
         resamples=resamples,
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import Statistic
 from ragstone.kernel.statistics.correlation import kinds_of_pairs, levels, one_hot, share_above, share_below
-from ragstone.kernel.statistics.intervals import Codes, Floats, is_yes_no
+from ragstone.kernel.statistics.intervals import Codes, Floats, is_yes_no, row_sums
 
 
 def roc_auc(labels: Sequence[float] | Floats, scores: Sequence[float] | Floats) -> float | None:
@@ -54,9 +54,9 @@ def auc_of_cells(labels: Codes, scores: Codes) -> Statistic:
 
     def statistic(counts: Floats) -> Floats:
         ones, zeros = counts[:, yes], counts[:, no]
-        pairs = ones.sum(axis=1) * zeros.sum(axis=1)
+        pairs = row_sums(ones) * row_sums(zeros)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(pairs > 0, ((ones @ higher) * zeros).sum(axis=1) / pairs, np.nan)
+            return np.where(pairs > 0, row_sums((ones @ higher) * zeros) / pairs, np.nan)
 
     return statistic
 

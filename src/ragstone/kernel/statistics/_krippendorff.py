@@ -12,7 +12,7 @@ import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import Statistic
 from ragstone.kernel.statistics.correlation import centred
-from ragstone.kernel.statistics.intervals import Codes, Floats, cell_totals, cluster_totals
+from ragstone.kernel.statistics.intervals import Codes, Floats, cell_totals, cluster_totals, row_sums
 from ragstone.kernel.statistics.kappa import grade_codes
 
 
@@ -62,12 +62,12 @@ def alpha_of_coincidences(categories: Sequence[float] | Floats, distance: str) -
     """
     grades = np.asarray(categories, dtype=np.float64)
     k, disagreement = len(grades), ALPHAS[distance]
+    in_row = np.repeat(np.eye(k), k, axis=0)
 
     def statistic(counts: Floats) -> Floats:
-        tables = counts.reshape(-1, k, k)
-        margins = tables.sum(axis=2)
-        observed, expected = disagreement(tables, margins, grades)
-        return _alpha(margins.sum(axis=1), observed, expected)
+        margins = counts @ in_row
+        observed, expected = disagreement(counts.reshape(-1, k, k), margins, grades)
+        return _alpha(row_sums(margins), observed, expected)
 
     return statistic
 
@@ -108,14 +108,14 @@ def _alpha(n: Floats, observed: Floats, expected: Floats) -> Floats:
 
 
 def _nominal(tables: Floats, margins: Floats, _: Floats) -> tuple[Floats, Floats]:
-    n = margins.sum(axis=1)
+    n = row_sums(margins)
     agreed = np.trace(tables, axis1=1, axis2=2)
-    return n - agreed, n**2 - (margins**2).sum(axis=1)
+    return n - agreed, n**2 - row_sums(margins**2)
 
 
 def _ordinal(tables: Floats, margins: Floats, _: Floats) -> tuple[Floats, Floats]:
     """The distance of two grades is the squared difference of their mid-ranks among all values given."""
-    n = np.maximum(margins.sum(axis=1), 1)
+    n = np.maximum(row_sums(margins), 1)
     return _squared(tables, margins, (np.cumsum(margins, axis=1) - margins / 2) / n[:, None])
 
 
@@ -124,9 +124,9 @@ def _interval(tables: Floats, margins: Floats, grades: Floats) -> tuple[Floats, 
 
 
 def _squared(tables: Floats, margins: Floats, places: Floats) -> tuple[Floats, Floats]:
-    squares = (margins * places**2).sum(axis=1)
+    squares = row_sums(margins * places**2)
     within = np.einsum("mck,mc,mk->m", tables, places, places)
-    expected = margins.sum(axis=1) * squares - (margins * places).sum(axis=1) ** 2
+    expected = row_sums(margins) * squares - row_sums(margins * places) ** 2
     return 2 * (squares - within), 2 * expected
 
 

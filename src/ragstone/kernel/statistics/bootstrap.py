@@ -53,7 +53,7 @@ def bootstrap_estimates(
     """
     rows, counts = _distinct(totals)
     whole = counts @ rows
-    drawn = _resampled(rows, counts, resamples, seed) if len(totals) > 1 else None
+    drawn = _resampled(rows, counts, resamples, seed) if statistics and len(totals) > 1 else None
     estimates: dict[str, Estimate | None] = {}
     for name, statistic in statistics.items():
         value = float(statistic(whole[None, :])[0])

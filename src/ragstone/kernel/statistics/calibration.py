@@ -19,6 +19,7 @@ from ragstone.kernel.statistics.intervals import (
     Floats,
     cluster_codes,
     cluster_totals,
+    row_sums,
 )
 from ragstone.kernel.statistics.mean import mean_estimate
 
@@ -155,7 +156,7 @@ def calibration_error(
     alike, even = (distance / seen if seen else sizes / n), sizes / n
     low = _reached(seen, 1 - tail, side * alike, noise)
     # What is nearer than chance leaves calibrated judges does not bear an end below theirs.
-    least_seen = max(seen, float(np.median(np.abs(noise).sum(axis=1))))
+    least_seen = max(seen, float(np.median(row_sums(np.abs(noise)))))
     high = _reached(least_seen, tail, side * even, noise)
     return Estimate(
         value=value, low=min(low, value), high=min(1.0, max(high, value)), n=n, method="bootstrap"
@@ -169,7 +170,7 @@ def _reached(seen: float, quantile: float, direction: Floats, noise: Floats) -> 
     """
 
     def of(error: float) -> float:
-        return float(np.quantile(np.abs(error * direction + noise).sum(axis=1), quantile))
+        return float(np.quantile(row_sums(np.abs(error * direction + noise)), quantile))
 
     low, high = 0.0, 1.0
     if of(low) >= seen:
@@ -212,5 +213,5 @@ def calibration_columns(
         "skill": skill,
         "lean": lambda totals: totals[:, 2] / totals[:, 0],
         # A bin's items times its distance is the sum of its differences: the counts cancel.
-        "usual error": lambda totals: np.abs(totals[:, 4:]).sum(axis=1) / totals[:, 0],
+        "usual error": lambda totals: row_sums(np.abs(totals[:, 4:])) / totals[:, 0],
     }

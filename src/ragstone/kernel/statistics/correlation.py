@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import Statistic
-from ragstone.kernel.statistics.intervals import Codes, Floats
+from ragstone.kernel.statistics.intervals import Codes, Floats, row_sums
 
 EXACT_CELLS = 256  # up to so many distinct pairs of values, every resample is measured anew
 MANY = 5_000  # items beyond which the expansion is as good, and so many cells slow
@@ -111,9 +111,9 @@ def tau_of_cells(first: Codes, second: Codes) -> Statistic:
     in_a, in_b = np.eye(int(first.max()) + 1)[first], np.eye(int(second.max()) + 1)[second]
 
     def statistic(counts: Floats) -> Floats:
-        n = counts.sum(axis=1)
-        together = ((counts @ alike) * counts).sum(axis=1)
-        untied = [n**2 - ((counts @ inside) ** 2).sum(axis=1) for inside in (in_a, in_b)]
+        n = row_sums(counts)
+        together = row_sums((counts @ alike) * counts)
+        untied = [n**2 - row_sums((counts @ inside) ** 2) for inside in (in_a, in_b)]
         return tau_of_moments(np.stack([n**2, together, *untied], axis=1))
 
     return statistic
@@ -272,12 +272,12 @@ def spearman_of_cells(first: Codes, second: Codes) -> Statistic:
     in_a, in_b = np.eye(int(first.max()) + 1)[first], np.eye(int(second.max()) + 1)[second]
 
     def statistic(counts: Floats) -> Floats:
-        n = counts.sum(axis=1)
+        n = row_sums(counts)
         levels_a, levels_b = counts @ in_a, counts @ in_b
         ranks_a = np.cumsum(levels_a, axis=1) - levels_a / 2
         ranks_b = np.cumsum(levels_b, axis=1) - levels_b / 2
-        together = (counts * ranks_a[:, first] * ranks_b[:, second]).sum(axis=1)
-        square_a, square_b = (levels_a * ranks_a**2).sum(axis=1), (levels_b * ranks_b**2).sum(axis=1)
+        together = row_sums(counts * ranks_a[:, first] * ranks_b[:, second])
+        square_a, square_b = row_sums(levels_a * ranks_a**2), row_sums(levels_b * ranks_b**2)
         return _spearman_of_moments(np.stack([n**3, together, square_a, square_b], axis=1))
 
     return statistic

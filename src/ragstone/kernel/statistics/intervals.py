@@ -42,6 +42,11 @@ def cluster_totals(columns: Floats, codes: Codes) -> Floats:
     return np.stack([np.bincount(codes, weights=column, minlength=n) for column in columns.T], axis=1)
 
 
+def row_sums(table: Floats) -> Floats:
+    """Return the sum of each row, (m, k) -> (m,): as a product, which for short rows is much faster."""
+    return np.asarray(table @ np.ones(table.shape[1]))
+
+
 def cell_totals(cells: Codes, n_cells: int, codes: Codes) -> Floats:
     """Return how often each cell occurs in each cluster, (clusters, n_cells). cells: (rows,), from 0."""
     n = n_clusters(codes)

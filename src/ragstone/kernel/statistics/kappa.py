@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import Statistic
-from ragstone.kernel.statistics.intervals import Codes, Floats
+from ragstone.kernel.statistics.intervals import Codes, Floats, row_sums
 
 MAX_GRADES = 11  # 0 to 10 is a scale of grades; more values than that are read as a continuous scale
 
@@ -111,12 +111,11 @@ def kappa_of_cells(categories: Sequence[float] | Floats, disagreement: Disagreem
     """
     k = len(categories)
     weights = disagreement(np.asarray(categories, dtype=np.float64))
+    in_row, in_column = np.repeat(np.eye(k), k, axis=0), np.tile(np.eye(k), (k, 1))
 
     def statistic(counts: Floats) -> Floats:
-        tables = counts.reshape(-1, k, k)
-        rows, columns = tables.sum(axis=2), tables.sum(axis=1)
-        observed = (counts @ weights.ravel()) * counts.sum(axis=1)
-        expected = ((rows @ weights) * columns).sum(axis=1)
+        observed = (counts @ weights.ravel()) * row_sums(counts)
+        expected = row_sums((counts @ in_row @ weights) * (counts @ in_column))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(expected > 0, 1 - observed / expected, np.nan)
 

@@ -1,6 +1,6 @@
 """Raters of the same items: each measure of their agreement by name, with an interval over whole clusters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -62,6 +62,7 @@ def rater_estimates(
     scores: Floats,
     same_unit: bool,
     alphas: Mapping[str, Estimate | None] | None = None,
+    only: Collection[str] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> dict[str, Estimate]:
@@ -69,7 +70,8 @@ def rater_estimates(
 
     human, judge: (n,), at least one item. grades: of both, ascending, [] where they are not compared grade by
     grade. scores: the judge's before they were cut at any threshold. same_unit: whether judge minus human
-    means anything. alphas: Krippendorff's of more raters than these two, in place of theirs.
+    means anything. alphas: Krippendorff's of more raters than these two, in place of theirs. only: names of
+    the measures that are wanted, where not all are: each is the same without the others.
     Grade by grade: kappa, after the quadratic one and before the linear one for more than two grades; exact
     agreement, and within one for more than two grades. In the same unit: Krippendorff's alpha (for more than
     two grades nominal, ordinal and interval; for values too many to count interval alone), signed error. For
@@ -84,12 +86,15 @@ def rater_estimates(
             scores if yes_no else None,
             same_unit,
             alphas,
+            only,
             seed=seed,
             resamples=resamples,
         )
     mean = partial(mean_estimate, clusters=clusters, seed=seed, resamples=resamples)
-    exact: dict[str, Estimate | None] = {"exact agreement": mean(exact_matches(human, judge))}
-    if len(grades) > 2:
+    exact: dict[str, Estimate | None] = {}
+    if _wanted("exact agreement", only):
+        exact["exact agreement"] = mean(exact_matches(human, judge))
+    if len(grades) > 2 and _wanted("within one", only):
         exact["within one"] = mean(matches_within_one(human, judge, grades))
     statistics: dict[str, Statistic] = {
         name: kappa_of_cells(grades, weights)
@@ -107,6 +112,7 @@ def rater_estimates(
         "Spearman": spearman_of_cells(rows, columns),
         "Kendall tau-b": tau_of_cells(rows, columns),
     }
+    statistics = {name: statistic for name, statistic in statistics.items() if _wanted(name, only)}
     totals = _table_totals(human, judge, grades, clusters)
     measured = {
         **bootstrap_estimates(totals, statistics, len(human), seed=seed, resamples=resamples),
@@ -119,10 +125,15 @@ def rater_estimates(
     }
     alphas_first = sorted(measured.items(), key=lambda item: "alpha" not in item[0])
     estimates = {**kappas, **exact, **dict(alphas_first)}
-    if yes_no:
+    if yes_no and _wanted("ROC AUC", only):
         estimates["ROC AUC"] = auc_estimate(human, scores, clusters, seed=seed, resamples=resamples)
-    estimates["signed error"] = mean(judge - human, proportion=False)
+    if _wanted("signed error", only):
+        estimates["signed error"] = mean(judge - human, proportion=False)
     return {name: estimate for name, estimate in estimates.items() if estimate}
+
+
+def _wanted(name: str, only: Collection[str] | None) -> bool:
+    return only is None or name in only
 
 
 def _of_values(
@@ -132,6 +143,7 @@ def _of_values(
     scores: Floats | None,
     same_unit: bool,
     alphas: Mapping[str, Estimate | None] | None,
+    only: Collection[str] | None,
     *,
     seed: int,
     resamples: int,
@@ -150,6 +162,7 @@ def _of_values(
         columns, mean = mean_columns(judge - human)
         parts.append((columns, {"signed error": mean}))
     columns, statistics = join_columns(parts)
+    statistics = {name: statistic for name, statistic in statistics.items() if _wanted(name, only)}
     totals = cluster_totals(columns, cluster_codes(clusters, len(human)))
     drawn = bootstrap_estimates(totals, statistics, len(human), seed=seed, resamples=resamples)
     return {name: estimate for name, estimate in {**(alphas or {}), **drawn}.items() if estimate}

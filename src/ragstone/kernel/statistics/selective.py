@@ -4,7 +4,14 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates
-from ragstone.kernel.statistics.intervals import Clusters, Estimate, Floats, cluster_codes, cluster_totals
+from ragstone.kernel.statistics.intervals import (
+    Clusters,
+    Estimate,
+    Floats,
+    cluster_codes,
+    cluster_totals,
+    row_sums,
+)
 from ragstone.kernel.statistics.mean import mean_estimate
 
 COVERAGES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
@@ -62,14 +69,14 @@ def selective_of(
     columns = np.column_stack(
         [np.eye(n_groups)[group], np.eye(n_groups)[group] * right[:, None]]
         + [column for chosen in taken for column in (chosen.astype(np.float64), chosen * right)]
+        + [np.ones_like(right), right]
     )
 
     def area(totals: Floats) -> Floats:
         return _area(totals[:, :n_groups], totals[:, n_groups : 2 * n_groups])
 
     def overall(totals: Floats) -> Floats:
-        counts, rights = totals[:, :n_groups], totals[:, n_groups : 2 * n_groups]
-        return np.asarray(rights.sum(axis=1) / counts.sum(axis=1))
+        return np.asarray(totals[:, -1] / totals[:, -2])
 
     def more(point: int) -> Statistic:
         at = 2 * (n_groups + point)
@@ -107,11 +114,11 @@ def _area(counts: Floats, rights: Floats) -> Floats:
     ones E the risk is E / u, whose integral has a closed form.
     """
     wrong = counts - rights
-    whole = counts.sum(axis=1, keepdims=True)
+    whole = row_sums(counts)[:, None]
     after, wrong_after = np.cumsum(counts, axis=1), np.cumsum(wrong, axis=1)
     before, wrong_before = after - counts, wrong_after - wrong
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = np.where(counts > 0, wrong / counts, 0.0)
         logs = np.where(before > 0, np.log(after / before), 0.0)
         parts = rate * counts + (wrong_before - before * rate) * np.where(np.isfinite(logs), logs, 0.0)
-    return np.asarray(parts.sum(axis=1) / whole[:, 0])
+    return np.asarray(row_sums(parts) / whole[:, 0])

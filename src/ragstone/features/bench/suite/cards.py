@@ -204,9 +204,8 @@ def _detection(
     if measured.comparison is None:
         return {}
     clusters = measured.pairs.clusters
-    auc = agreement_estimates(measured.comparison, clusters, **drawn).get("ROC AUC")
-    detection = detection_of(metric, measured.comparison, clusters, **drawn)
-    return ({"ROC AUC": auc} if auc else {}) | detection
+    auc = agreement_estimates(measured.comparison, clusters, only=["ROC AUC"], **drawn)
+    return auc | detection_of(metric, measured.comparison, clusters, **drawn)
 
 
 def _agreement(
@@ -220,7 +219,8 @@ def _agreement(
     measured = measure(judge, mine, humans, mapped=False, threshold=None if graded else judged.cut)
     name, agreement = "Spearman" if graded else "exact agreement", None
     if measured.comparison is not None:
-        agreement = agreement_estimates(measured.comparison, measured.pairs.clusters, **drawn).get(name)
+        clusters = measured.pairs.clusters
+        agreement = agreement_estimates(measured.comparison, clusters, only=[name], **drawn).get(name)
     return KindAgreement(
         kind=rows[0].kind,
         by=rows[0].by,

@@ -157,18 +157,19 @@ async def run_suite(plan: SuitePlan, options: BenchOptions) -> SuiteSummary:
     """Return what a plan shows, and write it; see judge_suite."""
     settings, home = plan.settings, plan.settings.path(".ragstone")
     async with open_bench(plan.folder, settings, decisive_settings(settings), options) as bench:
-        cards: list[SuiteCard] = []
         failed: list[LeftOutCell] = []
-        judgements: list[Judgement] = []
-        for grid in plan.grids:
-            judged = await _judged(grid, plan.rows, bench.session, failed)
-            judgements += [row for rows_of_judge in judged for row in rows_of_judge.judgements]
-            if judged:
-                cards += suite_cards(grid.metric, plan.rows, judged, seed=settings.run.seed)
+        judged = {grid.metric: await _judged(grid, plan.rows, bench.session, failed) for grid in plan.grids}
+        judgements = [row for of_metric in judged.values() for each in of_metric for row in each.judgements]
         calls = bench.session.calls()
         n_asked = sum(not cell.added for grid in plan.grids for cell in grid.cells)
         if n_asked and len(failed) == n_asked and not calls.failed.get("over_budget"):
             raise DataError(f"nothing that you asked for could be measured. {reasons_text(failed)}")
+        cards = [
+            card
+            for metric, of_metric in judged.items()
+            if of_metric
+            for card in suite_cards(metric, plan.rows, of_metric, seed=settings.run.seed)
+        ]
         whole = [card for card in cards if card.identity != NO_MODEL and "over_budget" not in card.statuses]
         measured = {card.key for card in cards}
         models = {card.model: card.identity for card in cards if card.identity != NO_MODEL}
