@@ -212,7 +212,7 @@ def report_card(
     clusters = cluster_codes(pairs.clusters, len(pairs.keys))
     drawn = {"seed": seed, "resamples": resamples}
     raters = raters_of(pairs, comparison)
-    agreement = agreement_estimates(comparison, clusters, raters, **drawn)
+    agreement = agreement_estimates(comparison, clusters, raters, seed=seed, resamples=resamples)
     constant = constant_baseline(comparison, clusters, judge.judge.metric, **drawn)
     own_clusters = dict(zip(pairs.keys, pairs.clusters, strict=True))
     no_model = best_rival(hits(judge), rivals, own_clusters, **drawn)
