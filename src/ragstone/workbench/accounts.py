@@ -53,10 +53,11 @@ class AccountsFile:
             self._database = sqlite3.connect(
                 self.path, timeout=BUSY_S, check_same_thread=False, isolation_level=None
             )
-            self._database.executescript(SCHEMA)
+            self._database.executescript(f"BEGIN IMMEDIATE; {SCHEMA}")
             self._database.execute(
                 "INSERT OR IGNORE INTO kept VALUES ('secret', ?)", (secrets.token_bytes(32),)
             )
+            self._database.execute("COMMIT")
         except (OSError, sqlite3.Error) as mistake:
             raise DataError(
                 f"{self.path}: accounts cannot be kept there ({mistake}). Make the folder writable, or name "

@@ -525,8 +525,10 @@ class _IndexWriter:
             folded_names = [folded(name) for name in names]
             self._insert("ids", [_column(places), _column(names), _column(folded_names), _column(found)])
         self._flush()
+        self.con.begin()  # the disk is waited for once, not for each table
         for name, query in INDEX.items():
             self.con.execute(f"CREATE TABLE {name} AS {query}")
+        self.con.commit()
         for name in STAGED:
             self.con.execute(f"DROP TABLE {name}")
 
