@@ -392,6 +392,7 @@ def test_a_page_grows_by_four_times_what_came_in_at_most(client, project, name, 
     assert client.get(f"/workbench/traces/{TRACE}/{n_spans}").status_code == 404
 
 
+@pytest.mark.browser
 def test_a_long_name_of_a_service_does_not_widen_the_list(project):
     sent(project, span(1, input__value="Will it rain?"))
     path = next((project / ".ragstone" / "traces").glob("*.jsonl"))

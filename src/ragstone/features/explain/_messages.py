@@ -7,7 +7,7 @@ docs/decisions/0083.
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from itertools import product
@@ -157,6 +157,19 @@ def _error_names(texts: Iterable[str]) -> set[str]:
     return names
 
 
+def _nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return the nodes of a tree in the order of `ast.walk`, which takes longer."""
+    nodes = [tree]
+    for node in nodes:
+        for field in node._fields:
+            child = getattr(node, field)
+            if type(child) is list:
+                nodes += [each for each in child if isinstance(each, ast.AST)]
+            elif isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
+                nodes.append(child)
+    return nodes
+
+
 class _Module:
     """The messages of one module: texts are followed through its names and functions.
 
@@ -170,7 +183,7 @@ class _Module:
             named[1]: part for part in DEFINITIONS.split(text) if (named := DEFINED.match(part))
         }
         self._values: dict[str, list[ast.expr]] = {}
-        self._functions: dict[str, list[ast.expr]] = {}
+        self._functions: dict[str, ast.AST] = {}
 
     def messages(self, makes_errors: Callable[[str], object]) -> Iterator[MessageTemplate]:
         """Yield the messages, in the order of the source. makes_errors: says whether a text may make one."""
@@ -189,7 +202,7 @@ class _Module:
             self._definitions.clear()
         raised: set[int] = set()
         calls: list[ast.Call] = []
-        for node in ast.walk(tree):
+        for node in _nodes(tree):
             if isinstance(node, ast.Call):
                 calls.append(node)
             elif isinstance(node, ast.Raise):
@@ -199,8 +212,7 @@ class _Module:
                     if isinstance(target, ast.Name):
                         self._values.setdefault(target.id, []).append(node.value)
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner = (each.value for each in ast.walk(node) if isinstance(each, ast.Return))
-                self._functions[node.name] = [value for value in inner if value]
+                self._functions[node.name] = node
         return raised, calls
 
     def _of_call(self, node: ast.Call, *, is_raised: bool) -> Iterator[MessageTemplate]:
@@ -244,17 +256,20 @@ class _Module:
             case ast.IfExp(body=body, orelse=orelse):
                 return [*self._texts(body, depth), *self._texts(orelse, depth)]
             case ast.Name(id=name) if depth < 4:
-                return self._either(self._known_by(name, self._values), depth)
+                self._read_once(name, self._values)
+                return self._either(self._values.get(name, []), depth)
             case ast.Call(func=ast.Name(id=name)) if depth < 4:
-                return self._either(self._known_by(name, self._functions), depth)
+                self._read_once(name, self._functions)
+                inner = _nodes(self._functions[name]) if name in self._functions else ()
+                returned = (node.value for node in inner if isinstance(node, ast.Return))
+                return self._either([value for value in returned if value], depth)
             case ast.Call(func=ast.Attribute(value=value, attr="format" | "rstrip" | "strip")):
                 return [re.sub(r"{\w*(?:![rs])?}", HOLE, text) for text in self._texts(value, depth)]
         return [HOLE]
 
-    def _known_by(self, name: str, known: dict[str, list[ast.expr]]) -> list[ast.expr]:
+    def _read_once(self, name: str, known: Container[str]) -> None:
         if name not in known and name in self._definitions:
             self._read(name)
-        return known.get(name, [])
 
     def _either(self, nodes: Iterable[ast.expr], depth: int) -> list[str]:
         texts = list(dict.fromkeys(text for node in nodes for text in self._texts(node, depth + 1)))
