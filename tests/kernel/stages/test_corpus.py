@@ -1,14 +1,27 @@
 """The corpus that settings declare is the same rows from whatever folder a command runs."""
 
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
 
 from ragstone.kernel.config import load_settings
-from ragstone.kernel.stages.corpus import load_corpus
+from ragstone.kernel.stages.corpus import load_corpus, source_from
 
 FROM_HERE = [("farm", "ragstone.toml"), (".", "farm/ragstone.toml"), ("/", "{}/farm/ragstone.toml")]
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("C:\\farm\\docs\\deep\\a.md", "docs/deep/a.md"),
+        ("farm\\docs\\a.md", "docs/a.md"),
+        ("D:\\other\\a.md", "D:/other/a.md"),
+    ],
+)
+def test_sources_have_the_same_separators_on_every_system(source, seen):
+    assert source_from(PureWindowsPath("farm"), PureWindowsPath("C:/farm"), source) == seen
+    assert source_from(PurePosixPath("farm"), PurePosixPath("/farm"), "farm/docs/a\\b.md") == "docs/a\\b.md"
 
 
 @pytest.mark.parametrize(("folder", "settings"), FROM_HERE)

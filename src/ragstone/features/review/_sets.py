@@ -122,7 +122,7 @@ class Sets:
                     yield path.resolve()
 
     def _name(self, path: Path) -> str:
-        return str(path.relative_to(self._root) if path.is_relative_to(self._root) else path)
+        return (path.relative_to(self._root) if path.is_relative_to(self._root) else path).as_posix()
 
     def _digest(self, path: Path) -> str:
         """Return what tells the content of a file."""

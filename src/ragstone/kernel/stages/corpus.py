@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PureWindowsPath
 
 import msgspec
 
@@ -90,15 +90,22 @@ def _seen_from_settings(documents: Sequence[Document], settings: Settings) -> li
     """
     declared = tuple(re.split(r"[*?[{]", str(settings.path(path)))[0] for path in settings.documents.paths)
     root = Path(settings.root)
-    # The first is empty of the working folder: what is below it is seen from there as it is.
-    relative, absolute = (str(at / "file").removesuffix("file") for at in (root, root.absolute()))
+    return [
+        msgspec.structs.replace(row, source=source_from(root, root.absolute(), row.source))
+        if row.source and row.source.startswith(declared)
+        else row
+        for row in documents
+    ]
 
-    def seen(source: str) -> str:
-        if not source.startswith(declared):
-            return source
-        return source.removeprefix(absolute if PurePath(source).is_absolute() else relative)
 
-    return [msgspec.structs.replace(row, source=seen(row.source)) if row.source else row for row in documents]
+def source_from(root: PurePath, absolute: PurePath, source: str) -> str:
+    """Return the path of a file as it is seen from a folder, if it is in it; with `/` on every system.
+
+    absolute: the folder again. What is below the working folder is seen from there as it is.
+    """
+    folder = absolute if type(root)(source).is_absolute() else root
+    seen = source.removeprefix(str(folder / "file").removesuffix("file"))
+    return seen.replace("\\", "/") if isinstance(root, PureWindowsPath) else seen
 
 
 OF_DOCUMENTS = frozenset({"text", "title"})  # fields that no question and no answer has

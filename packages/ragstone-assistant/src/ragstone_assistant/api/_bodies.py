@@ -15,7 +15,11 @@ MODEL = "assistant"
 Lang = Annotated[str, msgspec.Meta(pattern="^[a-z]{2,3}$", description="ISO 639 code of the reply")]
 Filters = Annotated[
     dict[str, str],
-    msgspec.Meta(description="tags that the passages must have", extra_json_schema={"examples": [{}]}),
+    msgspec.Meta(
+        description="tags that the passages must have, or have no value of; where none is left, a reply "
+        "goes without those of `loosen`, and says so",
+        extra_json_schema={"examples": [{}]},
+    ),
 ]
 Words = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -94,7 +98,8 @@ class Cited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replied(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reply carries besides OpenAI's fields. conversation_id: null where none was given. nearest: of a
+    """What a reply carries besides OpenAI's fields. conversation_id: null where none was given and
+    none has begun: `messages` had several, or `store` is false. nearest: of a
     refusal the passages that its text names, which do not hold the answer; their numbers are not in the text.
     """
 

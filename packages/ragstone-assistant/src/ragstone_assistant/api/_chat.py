@@ -98,7 +98,7 @@ async def models() -> ModelList:
     return ModelList([ModelCard()])
 
 
-@get("/v1/models/{model:str}", summary="A model", responses=fails(404), tags=["chat"])
+@get("/v1/models/{model:str}", summary="A model", responses=fails(400, 404), tags=["chat"])
 async def model_card(model: FromPath[str]) -> ModelCard:
     """Describe the one model that there is."""
     _check_model(model)
@@ -206,7 +206,7 @@ async def list_conversations(request: AnyRequest, app_state: WithState) -> Conve
 @get(
     "/v1/conversations/{conversation_id:str}",
     summary="A conversation with its turns",
-    responses=fails(404),
+    responses=fails(400, 404),
     tags=["chat"],
 )
 async def read_conversation(
@@ -232,7 +232,7 @@ async def read_conversation(
     "/v1/conversations/{conversation_id:str}",
     status_code=204,
     summary="Delete a conversation",
-    responses=fails(404),
+    responses=fails(400, 404),
     tags=["chat"],
 )
 async def delete_conversation(

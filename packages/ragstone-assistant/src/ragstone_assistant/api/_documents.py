@@ -144,7 +144,7 @@ async def rebuild(request: AnyRequest, app_state: WithState) -> Job:
     return app_state.jobs.start("rebuild", work)
 
 
-@get("/v1/jobs/{job_id:str}", summary="Progress of a job", responses=fails(404), tags=["documents"])
+@get("/v1/jobs/{job_id:str}", summary="Progress of a job", responses=fails(400, 404), tags=["documents"])
 async def read_job(request: AnyRequest, job_id: FromPath[str], app_state: WithState) -> Job:
     """Give the state of a job; a restart forgets them."""
     app_state.check_admin(request)
@@ -155,7 +155,7 @@ async def read_job(request: AnyRequest, job_id: FromPath[str], app_state: WithSt
     "/v1/jobs/{job_id:str}/stop",
     status_code=200,
     summary="Stop a job",
-    responses=fails(404),
+    responses=fails(400, 404),
     tags=["documents"],
 )
 async def stop_job(request: AnyRequest, job_id: FromPath[str], app_state: WithState) -> Job:
