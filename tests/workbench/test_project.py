@@ -13,9 +13,9 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run_in(folder):
+def run_in(folder, file="manifest.json"):
     folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text("{}")
+    (folder / file).write_text("{}")
 
 
 def test_an_empty_folder_has_the_workbench_alone(here):
@@ -46,8 +46,9 @@ def test_a_project_is_opened_from_elsewhere(here):
     assert project_at([here / "a"]).settings.path("runs") == here / "a" / "runs"
 
 
-def test_a_folder_of_runs_is_shown_as_it_is_and_labels_are_kept_here(here):
-    run_in(here / "elsewhere" / "one")
+@pytest.mark.parametrize("file", ["manifest.json", "summary.json"])  # the second alone: of `ragstone judge`
+def test_a_folder_of_runs_is_shown_as_it_is_and_labels_are_kept_here(here, file):
+    run_in(here / "elsewhere" / "one", file)
     (here / "ragstone.toml").write_text('[workbench]\nannotator = "Anna"\n[assistant]\n')
     for named in (here / "elsewhere", here / "elsewhere" / "one"):  # a run means those beside it too
         found = project_at([named])

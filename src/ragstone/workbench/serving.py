@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from litestar import Litestar
 
 
-MANIFEST = "manifest.json"
+MANIFEST, SUMMARY = "manifest.json", "summary.json"
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -72,10 +72,13 @@ def _project_in(folder: Path | None, config: Path | None, model: str | None) -> 
 
 
 def _runs_in(folder: Path) -> Path | None:
-    """Return the folder whose folders are runs: this one, or that of the run which it is."""
-    if (folder / MANIFEST).is_file():
+    """Return the folder whose folders are runs: this one, or that of the run which it is.
+
+    `ragstone judge` writes no manifest: its runs are known by their summary.
+    """
+    if any((folder / name).is_file() for name in (MANIFEST, SUMMARY)):
         return folder.resolve().parent
-    return folder if any(folder.glob(f"*/{MANIFEST}")) else None
+    return folder if any(any(folder.glob(f"*/{name}")) for name in (MANIFEST, SUMMARY)) else None
 
 
 def _project(settings: Settings, *, declared: bool, model: str | None) -> Project:

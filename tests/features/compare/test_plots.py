@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 from tests.support.judged_runs import judged
-from tests.support.surfaces import plots_in
+from tests.support.surfaces import page_text, plots_in, shown
 
 from ragstone.features.compare._plot_sentence_table import (
     ALL_HOLD,
@@ -21,6 +21,7 @@ from ragstone.features.compare.values import Comparison
 from ragstone.features.compare.words import comparison_document
 from ragstone.kernel.document.plots.drawing import page_svgs
 from ragstone.kernel.document.plots.tables import numbers_of
+from ragstone.kernel.document.plots.values import Plot
 from ragstone.kernel.sentences import say
 
 GRADES = (0, 1, 2, 3)
@@ -117,6 +118,24 @@ def test_an_open_verdict_beside_an_interval_off_0_is_explained_and_only_there(sa
     shown = msgspec.structs.replace(holding.metrics[0], verdict="better")
     (said,) = difference_plot(msgspec.structs.replace(holding, metrics=[shown]))[0].said
     says(said)
+
+
+@pytest.mark.parametrize("open_beside", [True, False])
+def test_a_terminal_which_has_no_plot_says_it_under_the_table_and_a_page_by_the_plot_alone(open_beside):
+    pairs = [(0.0, 1.0)] * 12 + [(1.0, 1.0)] * 10
+    (row,) = compared({"a": pairs}).metrics
+    verdict = "cannot tell" if open_beside else row.verdict
+    comparison = msgspec.structs.replace(
+        compared({"a": pairs}), metrics=[msgspec.structs.replace(row, verdict=verdict)]
+    )
+    explained, document = say(comparison, STILL_OPEN), comparison_document(comparison)
+    assert bool(explained) == open_beside
+    if explained:
+        assert explained in " ".join(shown(document).split())
+        assert plots_in(document)["differences"].said[-1] == explained
+        without_plot = [block for block in document.blocks if not isinstance(block, Plot)]
+        assert explained not in page_text(msgspec.structs.replace(document, blocks=without_plot))
+    assert ("not on these intervals" in " ".join(shown(document).split())) == open_beside
 
 
 def test_a_metric_whose_lowest_score_is_best_says_so_and_has_no_margin_on_the_wrong_side(says):

@@ -1,5 +1,7 @@
 """The judges of a project in the workbench."""
 
+from pathlib import Path
+
 from tests.support.golden import sentence_in
 from tests.support.served_project import client, project
 from tests.support.workbench import peopled
@@ -34,6 +36,12 @@ def test_judges_are_those_that_ship_and_those_of_the_project(project, client):
     missing = client.get("/workbench/judges/faithfulnes")
     assert missing.status_code == 404
     assert "here. Did you mean" in missing.text
+
+
+def test_the_page_that_a_judge_names_as_its_source_is_there(project, client):
+    page = client.get("/workbench/judges/right").text
+    assert "see docs/reference/judges.md" in page
+    assert (Path(__file__).parents[3] / "docs" / "reference" / "judges.md").is_file()
 
 
 def test_a_judge_is_begun_from_a_starting_file_and_none_is_overwritten(project, client):

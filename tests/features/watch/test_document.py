@@ -130,6 +130,29 @@ def test_a_day_that_is_not_over_is_no_complete_one(look, today, n):
     assert sentence.endswith(f"{n} complete day{'' if n == 1 else 's'}.")
 
 
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({}, "1 exchange"),
+        ({"user": "u"}, "1 person"),
+        ({"conversation_id": "c"}, "1 conversation"),
+        ({"user": "u", "conversation_id": "c"}, "1 conversation"),
+    ],
+)
+def test_who_asked_is_a_person_only_where_the_log_names_users(tmp_path, more, word):
+    section = MonitorSection()
+    line = {"id": "x", "question": "Is it lime?", "answer": "No.", "time": "2026-01-01"} | more
+    with MonitorStore(tmp_path, key=b"key") as store:
+        store.declare(section)
+        store.add(store.adder(section), [Reader(section, b"key").read(line)])
+        seen = look_at(store, section, today=datetime.date(2026, 1, 3), judges=[])
+    day = datetime.date(2026, 1, 1)
+    gaps = find_gaps([Missed(id="x", question="Is it lime?", why="unanswered", who="p")])
+    kept = KeptGaps(gaps=gaps, n_gaps=1, n_missed=1, found=day, since=day)
+    seen = msgspec.structs.replace(seen, gaps=kept)
+    assert finding_of(seen, "What is missing?").figures[0].value == word
+
+
 def test_gaps_without_a_time_are_not_said_to_be_since_a_day(look, says):
     day = datetime.date(2026, 2, 1)
     gaps = find_gaps([Missed(id="x", question="Is it lime?", why="unanswered", who="p")])

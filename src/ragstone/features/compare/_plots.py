@@ -57,11 +57,14 @@ def difference_plot(comparison: Comparison) -> list[Plot]:
         band=None if margin is None else (-margin, 0.0, f"margin of {100 * margin:g} %"),
         is_signed=True,
     )
-    sentences = filter(
-        None, (say(comparison, ALL_HOLD, BEYOND), say(comparison, STILL_OPEN, SHOWN_OVER_ZERO))
-    )
+    sentences = filter(None, (say(comparison, ALL_HOLD, BEYOND), intervals_told(comparison)))
     title = "B against A, metric by metric"
     return [Plot(name="differences", title=title, figure=figure, said=list(sentences), where="page")]
+
+
+def intervals_told(comparison: Comparison) -> str:
+    """Return why a verdict is another one than its interval suggests; "" where none is."""
+    return say(comparison, STILL_OPEN, SHOWN_OVER_ZERO)
 
 
 def move_plots(comparison: Comparison) -> Iterator[Plot]:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from ragstone.features.compare._chosen_sentence_table import BY_QUESTION, BY_RESULT, WHY_NOT
 from ragstone.features.compare._mode_words import mode_blocks
 from ragstone.features.compare._people_words import labelled, people_told
-from ragstone.features.compare._plots import difference_plot, move_plots
+from ragstone.features.compare._plots import difference_plot, intervals_told, move_plots
 from ragstone.features.compare._sentence_table import (
     CAUTION,
     COUNTED,
@@ -130,6 +130,7 @@ def comparison_document(
             Heading("Metric by metric", anchor="metrics"),
             *difference_plot(comparison),
             _table(comparison),
+            *_intervals_told(comparison),
             *_corrected(comparison),
             *mode_blocks(comparison),
             *map(Paragraph, noise_lines(comparison)),
@@ -246,6 +247,12 @@ def _judges_verdict(row: MetricComparison) -> Cell:
         return Cell("judge: cannot tell", tone="muted")
     is_better = (row.difference.value > 0) != (row.best == "lowest")
     return Cell(f"judge: {'better' if is_better else 'worse'}", tone="muted")
+
+
+def _intervals_told(comparison: Comparison) -> list[Block]:
+    """Return what the plot of a page says of verdicts and intervals, for a terminal, which has no plot."""
+    told = intervals_told(comparison)
+    return [Paragraph(told, tone="muted", where="terminal")] if told else []
 
 
 def _corrected(comparison: Comparison) -> list[Block]:

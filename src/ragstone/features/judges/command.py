@@ -293,6 +293,8 @@ def _table(group: str, entries: "Sequence[ListedJudge]") -> "Table":
 
 def _facts(judge: "Judge") -> list[str]:
     """Return what the file says, a line for each fact."""
+    from ragstone.features.judges.library import source_told
+
     says, only = judge.every_key(), "only with @criteria=all, "
     optional = getattr(judge, "optional", ())
     facts = {
@@ -314,8 +316,7 @@ def _facts(judge: "Judge") -> list[str]:
         "samples": f"{says['samples']} at temperature {says['temperature'] or 0:g}"
         if says["samples"] > 1
         else "",
-        # It counts in the judge's digest, so a file that was released names the page where it was.
-        "source": (judge.source or "").replace("docs/judges.md", "docs/reference/judges.md"),
+        "source": source_told(judge),
         "fitted": f"with {judge.fitted_with}" if judge.fitted_with else "",
     }
     return [f"{head:9} {fact}" for head, fact in facts.items() if fact]

@@ -57,6 +57,14 @@ class JudgeLibrary(msgspec.Struct, frozen=True, kw_only=True):
         return f"Prices are forecasts for {self.model}. {self.lengths.basis()}" if priced else None
 
 
+def source_told(judge: Judge) -> str:
+    """Return where a judge's idea or wording is from, with the page as it is called now.
+
+    The source counts in the judge's digest, so a file that was released names the page where it was.
+    """
+    return (judge.source or "").replace("docs/judges.md", "docs/reference/judges.md")
+
+
 @checks_arguments
 def list_judges(words: str = "", *, settings: Settings | None = None) -> list[ListedJudge]:
     """Return the judges of a project, then those that ship, by what they measure.

@@ -18,6 +18,7 @@ from ragstone.features.judges.library import (
     judge_library,
     named_judges,
     price_text,
+    source_told,
 )
 from ragstone.features.judges.prices import KnownPrices
 from ragstone.features.judges.starting import MEANT, begin_judge
@@ -124,6 +125,7 @@ def judge(request: AnyRequest, app: AtApp, name: FromPath[str]) -> Response[str]
         model=library.model,
         judge=chosen.judge,
         says=chosen.judge.every_key() if chosen.judge else {},
+        source=source_told(chosen.judge) if chosen.judge else "",
         frozen=sorted(versions(chosen.path)) if chosen.path else [],
     )
 

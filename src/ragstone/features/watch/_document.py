@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from typing import Literal
 
 import msgspec
 
@@ -301,17 +302,18 @@ def _gaps(look: Look, served: str) -> list[Block]:
     """Return what the documents lack most, by how many people asked: on a page with their questions."""
     if not look.shown_gaps or look.gaps is None:
         return []
-    since, first_gaps = look.gaps.since, look.shown_gaps[:SHOWN_GAPS]
+    since, first_gaps, asker = look.gaps.since, look.shown_gaps[:SHOWN_GAPS], _asker(look)
     lead = (
         f"Questions {_days_of(look.gaps)} that got no answer, or one that its contexts do not support, "
-        "ordered by how many people asked. `ragstone watch --gaps gaps.csv` writes the full work list."
+        f"ordered by how many {_askers(asker)} they come from. `ragstone watch --gaps gaps.csv` writes the "
+        "full work list."
     )
     columns: list[Made[Gap]] = [
         (
             Column(f"Gaps since {since}{' or without a time' if look.gaps.untimed else ''}", text=True),
             lambda gap: one_line(gap.name, LONGEST_NAME),
         ),
-        ("people", lambda gap: count(gap.n_people)),
+        *([] if asker == "exchange" else [(_askers(asker), lambda gap: count(gap.n_people))]),
         ("exchanges", lambda gap: count(gap.n_questions)),
         (
             Column("", text=True),
@@ -324,8 +326,8 @@ def _gaps(look: Look, served: str) -> list[Block]:
     brief = table_of("Gaps", look.shown_gaps[:BRIEF_GAPS], columns, where="terminal")
     return [
         Paragraph(lead, tone="lead", prose=True, where="page"),
-        *(_gap(rank, gap, served) for rank, gap in enumerate(first_gaps, 1)),
-        *_more(look.gaps.n_gaps - len(first_gaps), "asked about by fewer people.", "page"),
+        *(_gap(rank, gap, asker, served) for rank, gap in enumerate(first_gaps, 1)),
+        *_more(look.gaps.n_gaps - len(first_gaps), f"from fewer {_askers(asker)}.", "page"),
         SurfacePart([Heading("What is missing from the documents"), brief], where="terminal"),
         *_more(look.gaps.n_gaps - BRIEF_GAPS, "", "terminal"),
     ]
@@ -336,12 +338,36 @@ def _more(n: int, ending: str, where: Where) -> list[Block]:
     return [Paragraph(text, tone="muted", where=where)] if n > 0 else []
 
 
-def _gap(rank: int, gap: Gap, served: str) -> Block:
+Asker = Literal["person", "conversation", "exchange", "asker"]
+
+
+def _asker(look: Look) -> Asker:
+    """Return what was counted as one who asked: a conversation where the log names them, else a user.
+
+    Where it names neither, each exchange. Of a log without times it is not known which of the first two.
+    """
+    whole = look.use.whole
+    if whole is None:
+        gaps = look.gaps.gaps if look.gaps else []
+        return "exchange" if all(gap.n_people == gap.n_questions for gap in gaps) else "asker"
+    if whole.conversations is not None:
+        return "conversation"
+    return "person" if whole.users is not None else "exchange"
+
+
+def _askers(asker: Asker, n: int | None = None) -> str:
+    """Return them as a word, with their number where one is given."""
+    if asker == "person":
+        return "people" if n is None else people(n)
+    return f"{asker}s" if n is None else plural(n, asker)
+
+
+def _gap(rank: int, gap: Gap, asker: Asker, served: str) -> Block:
     """Return a gap with its examples, to open on a page. rank: from 1, the most wanted."""
     more = gap.estimated > gap.n_questions + 0.5
     about = f", of about {count(round(gap.estimated))}" if more else ""
     facts = [
-        people(gap.n_people),
+        "" if asker == "exchange" else _askers(asker, gap.n_people),
         plural(gap.n_questions, "exchange") + about,
         f"{count(gap.unanswered)} unanswered, {count(gap.unfaithful)} not supported",
         ", ".join(f"{lang} {count(n)}" for lang, n in gap.langs.items()),
@@ -501,7 +527,7 @@ def _missing(look: Look) -> HeadlineFinding:
     first = gaps.gaps[0]
     figure = Figure(
         first.name,
-        people(first.n_people),
+        _askers(_asker(look), first.n_people),
         f"{count(first.unanswered)} unanswered, {count(first.unfaithful)} not supported",
         f"of {plural(gaps.n_missed, 'exchange')} in {plural(gaps.n_gaps, 'gap')} {_days_of(gaps)}",
     )
