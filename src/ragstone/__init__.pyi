@@ -178,8 +178,8 @@ from .kernel.runs.joined import read_run as read_run
 from .kernel.runs.joining import OpenedRows as OpenedRows
 from .kernel.runs.joining import RowVerdict as RowVerdict
 from .kernel.runs.run import read_certificate as read_certificate
-from .kernel.runs.run import read_summary as read_summary
 from .kernel.runs.summary import RunSummary as RunSummary
+from .kernel.runs.summary import read_summary as read_summary
 from .kernel.statistics import Estimate as Estimate
 from .kernel.statistics import mean_components as mean_components
 from .kernel.statistics import mean_estimate as mean_estimate

@@ -28,7 +28,7 @@ from ragstone.kernel.errors import ConfigError, DataError, nearest, plural
 from ragstone.kernel.judging import MetricSummary, load_judge
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.runs.joined import FinishedRun, read_run
-from ragstone.kernel.runs.run import read_summary
+from ragstone.kernel.runs.summary import read_summary
 from ragstone.kernel.runs.wording import denominator, judge_name, mean_text, statuses
 from ragstone.kernel.tables import read_rows
 from ragstone.mcp.drafting import AFTER, draft_settings

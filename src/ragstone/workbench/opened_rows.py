@@ -16,7 +16,8 @@ from ragstone.kernel.runs.asked import CALLS_FILE, AskedCall, read_asked
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.embedded import ColumnView
 from ragstone.kernel.runs.joining import OpenedRows, open_question
-from ragstone.kernel.runs.run import SHOWN_RANKS, Run
+from ragstone.kernel.runs.run import Run
+from ragstone.kernel.runs.run_rows import SHOWN_RANKS
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.rows.asking import RowIndex
 

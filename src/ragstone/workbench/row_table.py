@@ -15,7 +15,8 @@ from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.embedded import ColumnView
 from ragstone.kernel.runs.filtering import ANYWHERE, FLIPS, flipped_questions
 from ragstone.kernel.runs.joined_rows import JudgeKey, joined
-from ragstone.kernel.runs.run import Run, by_question
+from ragstone.kernel.runs.run import Run
+from ragstone.kernel.runs.run_rows import by_question
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.serve.rows.asking import RowFilter, RowIndex
 from ragstone.kernel.tables.where import Kind, name_in_filter, value_in_filter

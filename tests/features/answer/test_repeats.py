@@ -13,7 +13,7 @@ import ragstone as rs
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.records import Answer, Document, Question
 from ragstone.kernel.runs.joining import columns_of
-from ragstone.kernel.runs.run import read_summary
+from ragstone.kernel.runs.summary import read_summary
 from ragstone.kernel.tables import read_rows, write_rows
 
 UNKNOWN = "I do not know."

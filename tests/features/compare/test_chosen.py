@@ -21,8 +21,7 @@ from ragstone.features.compare.several import compare_several, several_document
 from ragstone.features.compare.values import ChosenQuestions
 from ragstone.features.compare.words import comparison_document
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.run import read_summary
-from ragstone.kernel.runs.summary import ChosenAnswers
+from ragstone.kernel.runs.summary import ChosenAnswers, read_summary
 from ragstone.kernel.serve.runs import summary_of_rows
 
 

@@ -10,7 +10,8 @@ from ragstone.features.run.pipeline import forecast_run
 from ragstone.kernel.config import choose, load_settings
 from ragstone.kernel.errors import ConfigError, DataError, ModelError, RagstoneError
 from ragstone.kernel.records import Document, Evidence, Question
-from ragstone.kernel.runs.run import read_run, read_summary
+from ragstone.kernel.runs.run import read_run
+from ragstone.kernel.runs.summary import read_summary
 from ragstone.kernel.tables import write_rows
 
 

@@ -13,8 +13,7 @@ from tests.support.workbench import peopled
 
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.records import Answer, Judgement, Question
-from ragstone.kernel.runs.run import read_summary
-from ragstone.kernel.runs.summary import ChosenAnswers
+from ragstone.kernel.runs.summary import ChosenAnswers, read_summary
 from ragstone.kernel.tables import read_rows
 
 __all__ = ["client", "project"]  # its fixtures

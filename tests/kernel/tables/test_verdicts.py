@@ -18,7 +18,8 @@ from ragstone.kernel.errors import ColumnsError, DataError
 from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables import parse_rows, read_rows
 from ragstone.kernel.tables.interchange.assessments import Assessment, judgement_rows, label_rows, metric_of
-from ragstone.kernel.tables.interchange.recognise import FORMATS, OURS, kinds_in, rows_of_tools
+from ragstone.kernel.tables.interchange.recognise import FORMATS, OURS, rows_of_tools
+from ragstone.kernel.tables.interchange.verdicts import kinds_in
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "verdicts"
 

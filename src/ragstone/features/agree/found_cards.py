@@ -9,7 +9,7 @@ import msgspec
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.runs.run import read_summary
+from ragstone.kernel.runs.summary import read_summary
 
 IN_PROJECT = ("*.json", "*/*.json")  # the project's folder, and those right below it
 MOST_BYTES = 20_000_000  # of a file that may hold cards

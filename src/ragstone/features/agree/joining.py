@@ -17,7 +17,8 @@ from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
-from ragstone.kernel.tables.interchange.recognise import is_of_tool, kinds_in
+from ragstone.kernel.tables.interchange.recognise import is_of_tool
+from ragstone.kernel.tables.interchange.verdicts import kinds_in
 from ragstone.kernel.tables.names import accepted_names, fold, question_key
 
 LOG = logging.getLogger(__name__)

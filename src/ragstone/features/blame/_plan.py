@@ -31,9 +31,9 @@ from ragstone.kernel.records import (
 )
 from ragstone.kernel.retrieval.relevance import relevant_documents, same_documents
 from ragstone.kernel.runs.headlines import headlines
-from ragstone.kernel.runs.run import read_manifest, read_summary
+from ragstone.kernel.runs.run import read_manifest
 from ragstone.kernel.runs.settings import MANIFEST
-from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.summary import RunSummary, read_summary
 from ragstone.kernel.stages.notes import unscored_note
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.systems.rows import THREAD, with_columns

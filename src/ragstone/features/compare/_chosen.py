@@ -11,7 +11,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Ranking
 from ragstone.kernel.runs.filtering import filter_columns
 from ragstone.kernel.runs.joined_rows import joined, rows_where
-from ragstone.kernel.runs.run import Run
+from ragstone.kernel.runs.run_rows import RunRows
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.where import Kind, columns_asked
 
@@ -20,7 +20,7 @@ OF_QUESTIONS = {"question_id", "question", "reference", "kind", "lang", "answera
 KeyedT = TypeVar("KeyedT", Answer, Judgement, Ranking)
 
 
-def choose_questions(runs: tuple[Run, Run], where: str) -> tuple[ChosenQuestions, frozenset[str]]:
+def choose_questions(runs: tuple[RunRows, RunRows], where: str) -> tuple[ChosenQuestions, frozenset[str]]:
     """Return what a filter chooses of the questions of two runs, those of which it leaves a row in either.
 
     Raises DataError for a filter that does not parse, or that leaves nothing.

@@ -194,11 +194,9 @@ def _tell_several(
 
 
 def _show(value: object, document: "ReportDocument", output: Path | None, *, json: bool, whole: bool) -> None:
-    from ragstone.kernel.document.html import put_page, render_page
-    from ragstone.kernel.document.markdown import render_markdown
-
     if output:
-        as_page = output.suffix.lower() in (".html", ".htm")
-        put_page(output, render_page(document) if as_page else render_markdown(document))
+        from ragstone.kernel.document.output import write_document
+
+        write_document(output, document)
         say(f"Comparison: {output}")
     show_found(value, lambda: document, json=json, whole=whole)

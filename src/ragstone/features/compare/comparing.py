@@ -17,9 +17,9 @@ from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
 from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
-from ragstone.kernel.runs.run import Run, read_run, read_summary
+from ragstone.kernel.runs.run_rows import RunRows, read_run_rows
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
-from ragstone.kernel.runs.summary import RunSummary, chosen_in, stale_in
+from ragstone.kernel.runs.summary import RunSummary, chosen_in, read_summary, stale_in
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import parse_rows, read_rows
 
@@ -110,11 +110,11 @@ def compare(
     return msgspec.structs.replace(comparison, bounds_from=0.0) if bounds else comparison
 
 
-def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> Run:
+def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> RunRows:
     """Return a run whose rows a filter can choose from. Raises DataError for what is no run folder."""
     if not isinstance(source, os.PathLike | str) or not Path(source).is_dir():
         raise DataError("A filter needs two run folders: name runs, or leave out the filter (--where).")
-    return read_run(Path(source))
+    return read_run_rows(Path(source))
 
 
 def compare_with_baseline(

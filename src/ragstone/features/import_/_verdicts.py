@@ -12,7 +12,8 @@ from ragstone.kernel.records import Answer, Judgement, Label, Status, count_stat
 from ragstone.kernel.tables import check_output, keep_sources, parse_rows, read_rows, write_rows
 from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
-from ragstone.kernel.tables.interchange.recognise import is_telemetry, kinds_in, sheet_rows
+from ragstone.kernel.tables.interchange.recognise import is_telemetry, sheet_rows
+from ragstone.kernel.tables.interchange.verdicts import kinds_in
 
 FORMAT = "verdicts"
 RowT = TypeVar("RowT", Judgement, Label)

@@ -78,7 +78,7 @@ def note(
 def _folder_of(run: Path, traces: list[Path], system: str | None, span: str | None) -> Path:
     """Return the folder that holds the notes. Raises DataError for options of the other kind, and no run."""
     from ragstone.kernel.config import load_settings
-    from ragstone.kernel.runs.run import read_summary
+    from ragstone.kernel.runs.summary import read_summary
 
     if traces and system is not None:
         raise DataError("--system is for runs. For a trace, name a span with --span, or leave both out.")

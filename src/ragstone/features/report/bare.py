@@ -6,14 +6,15 @@ from shlex import quote
 import msgspec
 
 from ragstone.features.report.page import render_run
-from ragstone.kernel.document.html import put_page
+from ragstone.kernel.document.output import put_text
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import summarise
 from ragstone.kernel.judging.noise import NoiseTally
 from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.runs.asked import read_asked
-from ragstone.kernel.runs.run import Run, by_question, read_run
+from ragstone.kernel.runs.run import Run, read_run
+from ragstone.kernel.runs.run_rows import by_question
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import read_rows
 
@@ -23,7 +24,7 @@ def write_bare_report(path: Path, *, bounds: bool = False) -> Path:
 
     bounds: as of render_run. Raises DataError.
     """
-    return put_page(path.with_suffix(".html"), render_run(bare_run(path), bounds=bounds))
+    return put_text(path.with_suffix(".html"), render_run(bare_run(path), bounds=bounds))
 
 
 def folder_html(folder: Path, judgements: Path | None, sheet: Path | None = None) -> str:

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.report.words import pull_request_document, run_document
-from ragstone.kernel.document.html import asset, put_page, render_page, script_json
-from ragstone.kernel.document.markdown import render_markdown
+from ragstone.kernel.document.html import asset, render_page, script_json
+from ragstone.kernel.document.output import put_text, write_document
 from ragstone.kernel.errors import checks_arguments
 from ragstone.kernel.runs.asked import AskedCall, read_asked
 from ragstone.kernel.runs.blamed import read_blame
 from ragstone.kernel.runs.joining import embed_all
-from ragstone.kernel.runs.run import Run, read_run, read_summary
-from ragstone.kernel.runs.summary import RunSummary
+from ragstone.kernel.runs.run import Run, read_run
+from ragstone.kernel.runs.summary import RunSummary, read_summary
 from ragstone.kernel.runs.wording import STATUS_WORDS, caution
 
 SCRIPTS = ("rows.js", "elements.js", "thread.js", "opened.js", "filter.js", "line.js", "list.js")
@@ -30,7 +30,7 @@ def write_report(run: os.PathLike[str] | str, *, bounds: bool = False) -> Path:
     judgements.jsonl must be there. Raises DataError, saying what to do, when one is missing or wrong.
     """
     run = Path(run)
-    return put_page(run / "report.html", render_run(read_run(run), read_asked(run), bounds=bounds))
+    return put_text(run / "report.html", render_run(read_run(run), read_asked(run), bounds=bounds))
 
 
 def write_markdown(run: Path, *, bounds: bool = False) -> Path:
@@ -41,7 +41,7 @@ def write_markdown(run: Path, *, bounds: bool = False) -> Path:
     """
     summary = read_summary(run)
     document = pull_request_document(_with_bounds(summary) if bounds else summary, read_blame(run))
-    return put_page(run / "report.md", render_markdown(document))
+    return write_document(run / "report.md", document)
 
 
 def write_reports(run: Path) -> None:

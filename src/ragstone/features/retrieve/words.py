@@ -20,7 +20,7 @@ from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, interval, number, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.retrieval.summary import GroupMeasures, RetrievalSummary, ScoreBin, ScoreQuality
-from ragstone.kernel.runs.run import SHOWN_RANKS
+from ragstone.kernel.runs.run_rows import SHOWN_RANKS
 from ragstone.kernel.runs.wording import measured
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__

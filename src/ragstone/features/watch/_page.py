@@ -11,7 +11,8 @@ from ragstone.features.watch._document import SHOWN_GAPS, monitor_document
 from ragstone.features.watch._showing import ExchangeFilter, ExchangePage, StoredExchange
 from ragstone.features.watch.look import Look, Open
 from ragstone.kernel.document.blocks import Link, ReportDocument, RowList
-from ragstone.kernel.document.html import asset, put_page, render_page
+from ragstone.kernel.document.html import asset, render_page
+from ragstone.kernel.document.output import put_text
 from ragstone.kernel.errors import harmless
 from ragstone.kernel.records import Context
 from ragstone.kernel.version import __version__
@@ -25,7 +26,7 @@ ShownT = TypeVar("ShownT")
 
 def write_monitor(folder: Path, look: Look) -> Path:
     """Write monitor.html into a folder, in place of one that is there, and return its path."""
-    return put_page(folder / PAGE, render_monitor(look))
+    return put_text(folder / PAGE, render_monitor(look))
 
 
 class MonitorView(msgspec.Struct, frozen=True):

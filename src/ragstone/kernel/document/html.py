@@ -26,10 +26,11 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.charts import Chart, ChartPanels
+from ragstone.kernel.document.output import put_text
 from ragstone.kernel.document.plots.drawing import page_svgs, svg_address
 from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.document.room import MOST_PROSE, capped_template, fit, is_shortened, whole
-from ragstone.kernel.errors import explaining, plural
+from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,7 +51,7 @@ TONES: dict[Tone, str] = {
 
 def write_page(path: Path, document: ReportDocument) -> Path:
     """Write a document as a page, in place of one that is there, and return its path. Raises DataError."""
-    return put_page(path, render_page(document))
+    return put_text(path, render_page(document))
 
 
 def render_page(
@@ -175,17 +176,6 @@ def grid_of(table: Table) -> Grid:
     rows = [[each if isinstance(each, Cell) else Cell(each) for each in row] for row in table.rows]
     named = next((at for at in columns if table.columns[at].text), None)
     return Grid(columns, rows, len(columns) + drawn, named)
-
-
-def put_page(path: Path, page: str) -> Path:
-    """Write a page in place of one that is there, whole or not at all, and return its path."""
-    partial = path.with_name(f"{path.name}.partial")
-    with explaining(
-        f"{path}: could not be written", "Free some disk space, or make the folder writable, then run again."
-    ):
-        partial.write_text(page, encoding="utf-8", newline="\n")
-        partial.replace(path)
-    return path
 
 
 def safe(text: str) -> "Markup":

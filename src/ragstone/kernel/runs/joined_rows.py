@@ -8,7 +8,7 @@ from ragstone.kernel.records import Answer, Context, Question
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.runs.filtering import FilterColumns, filter_columns, flipped_questions, rows_left
 from ragstone.kernel.runs.notes import Note, note_columns
-from ragstone.kernel.runs.run import Run
+from ragstone.kernel.runs.run_rows import RunRows
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.where import Kind
 
@@ -39,7 +39,7 @@ OF_NOTES: dict[str, Any] = {"notes": list[str] | None, "note_tags": list[str] | 
 OF_CAUSE: dict[str, Any] = {"cause": str | None, "component": str | None, "because": str | None}
 
 
-def joined(run: Run, names: Mapping[JudgeKey, str] | None = None) -> Rows[dict[str, Any]]:
+def joined(run: RunRows, names: Mapping[JudgeKey, str] | None = None) -> Rows[dict[str, Any]]:
     """Return a dict for each question and system, all with the same names in the same order.
 
     Rows stand in the order of the questions, those of a question in the order of its answers. Of each judge
@@ -72,7 +72,7 @@ def joined(run: Run, names: Mapping[JudgeKey, str] | None = None) -> Rows[dict[s
     return Rows(rows, columns)
 
 
-def _judges_of(run: Run) -> dict[JudgeKey, str]:
+def _judges_of(run: RunRows) -> dict[JudgeKey, str]:
     return judge_names((row.judge, row.metric, row.model) for rows in run.judgements.values() for row in rows)
 
 
@@ -96,13 +96,13 @@ def judge_names(judgements: Iterable[JudgeKey]) -> dict[JudgeKey, str]:
     return names
 
 
-def _systems(run: Run, question_id: str) -> Iterable[str]:
+def _systems(run: RunRows, question_id: str) -> Iterable[str]:
     """Return the systems that answered a question, or whose answers to it were judged."""
     answered = [row.system for row in run.answers.get(question_id, [])]
     return dict.fromkeys([*answered, *(row.system for row in run.judgements.get(question_id, []))])
 
 
-def _first(run: Run, question_id: str, system: str) -> dict[str, Any]:
+def _first(run: RunRows, question_id: str, system: str) -> dict[str, Any]:
     question = run.questions.get(question_id)
     answers = [row for row in run.answers.get(question_id, []) if row.system == system]
     answer = answers[0] if answers else None
@@ -136,7 +136,7 @@ def _of_answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _found_rank(run: Run, question: Question, answer: Answer | None) -> int | None:
+def _found_rank(run: RunRows, question: Question, answer: Answer | None) -> int | None:
     """Return the rank among the answer's contexts or, where it has none, in the run's only ranking."""
     relevant = set(question.document_ids or ())
     if not relevant or question.answerable is False:
@@ -152,12 +152,12 @@ def _found_rank(run: Run, question: Question, answer: Answer | None) -> int | No
     return None if rank == 0 and None in listed else rank
 
 
-def _document_of(context: Context, run: Run) -> str | None:
+def _document_of(context: Context, run: RunRows) -> str | None:
     chunk = run.chunks.get(context.id or "")
     return context.document_id or (chunk.document_id if chunk else None)
 
 
-def _scores(run: Run, question_id: str, system: str, judges: Mapping[JudgeKey, str]) -> dict[str, Any]:
+def _scores(run: RunRows, question_id: str, system: str, judges: Mapping[JudgeKey, str]) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for row in run.judgements.get(question_id, []):
         if row.system == system:
@@ -168,7 +168,7 @@ def _scores(run: Run, question_id: str, system: str, judges: Mapping[JudgeKey, s
 
 
 def rows_where(
-    runs: Sequence[Run], condition: str
+    runs: Sequence[RunRows], condition: str
 ) -> tuple[list[Rows[dict[str, Any]]], dict[str, Kind], dict[str, str]]:
     """Return the rows of each run that a filter leaves, what it may ask, and which of that are tags: name ->
     key.

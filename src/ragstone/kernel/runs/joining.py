@@ -49,7 +49,8 @@ from ragstone.kernel.runs.embedded import (
 )
 from ragstone.kernel.runs.labelled import LabelShown, labels_of_row
 from ragstone.kernel.runs.notes import Note
-from ragstone.kernel.runs.run import SHOWN_RANKS, Run
+from ragstone.kernel.runs.run import Run
+from ragstone.kernel.runs.run_rows import SHOWN_RANKS
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.runs.thread import step_shown, thread_shown
 from ragstone.kernel.runs.wording import caution

@@ -8,7 +8,7 @@ import msgspec
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.agreement.policies import BY_HAND
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
@@ -153,3 +153,28 @@ def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | 
     """Return the corrected mean that belongs to a mean, None where no label is for it."""
     key = metric.judge, metric.metric, metric.model, metric.system
     return next((m for m in summary.corrected if (m.judge, m.metric, m.model, m.system) == key), None)
+
+
+@checks_arguments
+def read_summary(folder: Path | str) -> RunSummary:
+    """Return what summary.json of a run folder holds.
+
+    Raises DataError when the folder or the file is missing, or holds something else.
+    """
+    folder = Path(folder)
+    path = folder / "summary.json"
+    if not folder.is_dir():
+        raise DataError(
+            f"{folder}: no such run folder. Name one that `ragstone run` wrote, such as runs/starter."
+        )
+    if not path.is_file():
+        raise DataError(
+            f"{path}: no such file, so there are no numbers to report. "
+            "Run `ragstone judge` or `ragstone run` to the end: they write it last."
+        )
+    with explaining(
+        f"{path}: not a summary that this version of Ragstone understands",
+        "Run the command that wrote it again: no call in the ledger is paid for twice.",
+        msgspec.DecodeError,
+    ):
+        return msgspec.json.decode(path.read_bytes(), type=RunSummary)

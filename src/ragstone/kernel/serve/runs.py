@@ -17,9 +17,9 @@ from ragstone.kernel.judging import MetricSummary, Tally
 from ragstone.kernel.records import NO_MODEL, Judgement, Question
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.causes import Caused
-from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest, read_summary
+from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, RunSetting, read_run_manifest, run_settings
-from ragstone.kernel.runs.summary import Calls, ChosenAnswers, RunSummary
+from ragstone.kernel.runs.summary import Calls, ChosenAnswers, RunSummary, read_summary
 from ragstone.kernel.serve.rows.files import rows_file, stats_of
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import read_rows

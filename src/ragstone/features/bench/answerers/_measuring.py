@@ -14,7 +14,7 @@ from ragstone.kernel.judging.repeated import question_score
 from ragstone.kernel.judging.summary import said_of
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, Said, Status, count_statuses
 from ragstone.kernel.retrieval.relevance import relevant_documents
-from ragstone.kernel.runs.run import by_question
+from ragstone.kernel.runs.run_rows import by_question
 from ragstone.kernel.statistics import Estimate, mean_estimates
 
 # What is wanted of an answer -> the metrics that say it, the one that says most first.

@@ -59,8 +59,9 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.charts import Dot, Dots
-from ragstone.kernel.document.html import asset, put_page, render_page
+from ragstone.kernel.document.html import asset, render_page
 from ragstone.kernel.document.numbers import count, interval, number, percent
+from ragstone.kernel.document.output import put_text
 from ragstone.kernel.records import Question
 from ragstone.kernel.runs.run import CERTIFICATE, Certified
 from ragstone.kernel.runs.summary import Calls
@@ -127,8 +128,8 @@ def write_certificate(
     numbers, page = folder / CERTIFICATE, folder / CERTIFICATE_PAGE
     for path in (numbers, page):
         check_place(path, force)
-    put_page(numbers, msgspec.json.format(msgspec.json.encode(certificate), indent=2).decode() + "\n")
-    put_page(page, render_certificate(certificate, candidates))
+    put_text(numbers, msgspec.json.format(msgspec.json.encode(certificate), indent=2).decode() + "\n")
+    put_text(page, render_certificate(certificate, candidates))
     return [numbers, page]
 
 
