@@ -244,11 +244,12 @@ def _tell_gaps(
     """Show where grades differ for the same reason, and how many answers flipped when labelled again."""
     from ragstone.features.agree._output import GapsOutput
     from ragstone.features.agree.gap_words import gaps_document
-    from ragstone.kernel.document.html import write_page
+    from ragstone.kernel.document.html import render_page
+    from ragstone.kernel.document.output import put_text
 
     document = gaps_document(reports, flips)
     if page:
-        write_page(page, document)
+        put_text(page, render_page(document))
     if json:
         again = {metric: list(of_metric) for metric, of_metric in flips.items()}
         show_json(GapsOutput(gaps=list(reports), again=again))
@@ -286,12 +287,14 @@ def _tell(
     from ragstone.features.agree.corrected_words import corrected_document
     from ragstone.features.agree.sequential_words import sequential_document
     from ragstone.features.agree.words import card_document, cards_document
-    from ragstone.kernel.document.html import write_page
+    from ragstone.kernel.document.html import render_page
+    from ragstone.kernel.document.output import put_text
 
     parity = [parity_document(languages.parity, languages.untold)] if languages.parity else []
     at_looks = [sequential_document(looks)] if looks else []
     if page:
-        write_page(page, with_parity(cards_document(cards), [*at_looks, *parity]) if cards else parity[0])
+        document = with_parity(cards_document(cards), [*at_looks, *parity]) if cards else parity[0]
+        put_text(page, render_page(document))
     if json:
         show_json(_as_json(cards, corrected, languages, looks))
         return

@@ -15,7 +15,7 @@ from ragstone.features.attack._sentence_table import NOT_APPLICABLE, LeftOutAtta
 from ragstone.features.attack._values import Aim
 from ragstone.features.attack.words import ATTACK, AttackSummary, JudgeAttacked, attack_document
 from ragstone.kernel.config import Settings, choose, load_settings
-from ragstone.kernel.document.html import write_page
+from ragstone.kernel.document.output import write_document
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import make_folder
 from ragstone.kernel.engine.progress import Progress, silent
@@ -282,7 +282,7 @@ def _write(folder: Path, summary: AttackSummary, judged: Sequence[JudgedRows]) -
         judgements = [row for part in judged for row in part.judgements]
         write_rows(folder / JUDGED, judgements, Judgement, force=True)
         (folder / ATTACK).write_bytes(msgspec.json.format(msgspec.json.encode(summary), indent=2))
-        write_page(folder / "attack.html", attack_document(summary))
+        write_document(folder / "attack.html", attack_document(summary))
 
 
 def _notes(attacked: Sequence[JudgeAttacked], judges: Sequence[Judge], plan: AttackPlan) -> list[str]:

@@ -11,7 +11,7 @@ import msgspec
 from ragstone.features.bench._board import LeftOutCell
 from ragstone.kernel.config import Settings
 from ragstone.kernel.document.blocks import ReportDocument
-from ragstone.kernel.document.html import write_page
+from ragstone.kernel.document.output import write_document
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.manifest import check_manifest, write_manifest
 from ragstone.kernel.engine.output import make_folder
@@ -54,7 +54,7 @@ class OpenBench(msgspec.Struct, frozen=True, kw_only=True):
         """Write the manifest, then the numbers: with these the bench is done, and only its page is left."""
         write_manifest(self.path, self.decisive, judges, models)
         (self.path / file).write_bytes(msgspec.json.format(msgspec.json.encode(numbers), indent=2))
-        write_page(self.path / "report.html", document(numbers))
+        write_document(self.path / "report.html", document(numbers))
 
 
 def run_bench(

@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from ragstone.features.bench._board import LeftOutCell
-from ragstone.kernel.document.blocks import Block, Cell, Column, Listing, Made, ReportDocument, Tone
+from ragstone.kernel.document.blocks import (
+    Block,
+    Cell,
+    Column,
+    Listing,
+    Made,
+    ReportDocument,
+    Tone,
+    estimated,
+)
 from ragstone.kernel.document.numbers import count, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls
@@ -35,6 +44,17 @@ RowT = TypeVar("RowT")
 def named(head: str, cell: Callable[[RowT], Cell | str]) -> Made[RowT]:
     """Return the column that says what a row is of; a terminal shows it without a head."""
     return Column(head, text=True, short=""), cell
+
+
+def means(
+    names: Iterable[str], of: Callable[[RowT], Mapping[str, Estimate]], heads: Mapping[str, str] = {}
+) -> list[Made[RowT]]:
+    """Return a column for each name: the estimates under it. heads: names -> heads, where they differ."""
+
+    def column(name: str) -> Made[RowT]:
+        return heads.get(name, name), lambda row: estimated(of(row).get(name))
+
+    return [column(name) for name in names]
 
 
 def verdict(standing: BoardPlace, group: Iterable[str]) -> Cell:

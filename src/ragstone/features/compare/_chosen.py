@@ -1,6 +1,7 @@
 """Comparing on the questions that a filter chose, and what a choice by results leaves to say."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -11,7 +12,7 @@ from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement, Ranking
 from ragstone.kernel.runs.filtering import filter_columns
 from ragstone.kernel.runs.joined_rows import joined, rows_where
-from ragstone.kernel.runs.run_rows import RunRows
+from ragstone.kernel.runs.run_rows import read_run_rows
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.tables.where import Kind, columns_asked
 
@@ -20,11 +21,12 @@ OF_QUESTIONS = {"question_id", "question", "reference", "kind", "lang", "answera
 KeyedT = TypeVar("KeyedT", Answer, Judgement, Ranking)
 
 
-def choose_questions(runs: tuple[RunRows, RunRows], where: str) -> tuple[ChosenQuestions, frozenset[str]]:
+def choose_questions(folders: tuple[Path, Path], where: str) -> tuple[ChosenQuestions, frozenset[str]]:
     """Return what a filter chooses of the questions of two runs, those of which it leaves a row in either.
 
-    Raises DataError for a filter that does not parse, or that leaves nothing.
+    Raises DataError for a filter that does not parse, or that leaves nothing; else as read_run_rows does.
     """
+    runs = [read_run_rows(folder) for folder in folders]
     left, kinds, tags = rows_where(runs, where)
     ids = frozenset(row["question_id"] for rows in left for row in rows)
     if not ids:

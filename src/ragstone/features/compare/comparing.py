@@ -17,7 +17,6 @@ from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
 from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
-from ragstone.kernel.runs.run_rows import RunRows, read_run_rows
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
 from ragstone.kernel.runs.summary import RunSummary, chosen_in, read_summary, stale_in
 from ragstone.kernel.stages.given import rows_in
@@ -80,7 +79,7 @@ def compare(
     sides = (read_judged(a, "the first list", rows), read_judged(b, "the second list", rows))
     chosen, before = None, chosen_before(sides)
     if where is not None:
-        chosen, ids = choose_questions((_finished(a), _finished(b)), where)
+        chosen, ids = choose_questions((_run_folder(a), _run_folder(b)), where)
         sides = (only_chosen(sides[0], ids), only_chosen(sides[1], ids))
         if chosen.by_results and labels is not None:
             raise DataError(
@@ -110,11 +109,11 @@ def compare(
     return msgspec.structs.replace(comparison, bounds_from=0.0) if bounds else comparison
 
 
-def _finished(source: Place | Iterable[Judgement | dict[str, Any]]) -> RunRows:
-    """Return a run whose rows a filter can choose from. Raises DataError for what is no run folder."""
+def _run_folder(source: Place | Iterable[Judgement | dict[str, Any]]) -> Path:
+    """Return the folder whose rows a filter can choose from. Raises DataError for what is none."""
     if not isinstance(source, os.PathLike | str) or not Path(source).is_dir():
         raise DataError("A filter needs two run folders: name runs, or leave out the filter (--where).")
-    return read_run_rows(Path(source))
+    return Path(source)
 
 
 def compare_with_baseline(

@@ -13,7 +13,6 @@ import msgspec
 from ragstone.features.judge._sheet import AnswerSheet, answers_or_questions
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.engine.digests import digest_of, made_from
-from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.output import write_stream
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.session import (
@@ -21,7 +20,6 @@ from ragstone.kernel.engine.session import (
     Session,
     SessionOptions,
     forecast_of,
-    open_session,
     run_in_session,
 )
 from ragstone.kernel.errors import DataError, checks_arguments
@@ -71,17 +69,18 @@ def judge_sheet(
     that stand before these, and count. log_in: a folder that keeps what was asked and told. bounds: every
     mean with failed rows is shown with its bounds. Raises DataError, ConfigError, ModelError.
     """
-
-    async def work() -> RunSummary:
-        async with open_session(settings, how) as session:
-            return await judge_in_session(
-                session, sheet, output, judges, force=force, bounds=bounds, kept=kept, log_in=log_in
-            )
-
-    check_output(output, force)
-    keep_sources([output], sheet.sources)
-    len(sheet)
-    return run_sync(work())
+    len(sheet)  # reads it, where Ctrl-C ends the reading at once
+    judged = functools.partial(
+        judge_in_session,
+        sheet=sheet,
+        output=output,
+        judges=judges,
+        force=force,
+        bounds=bounds,
+        kept=kept,
+        log_in=log_in,
+    )
+    return run_in_session(settings, how, judged)
 
 
 async def judge_in_session(

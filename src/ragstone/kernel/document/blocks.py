@@ -5,7 +5,7 @@ A surface shows the blocks and columns that are for it: `terminal` has 100 colum
 too, `page` has room for everything. What both show stands once.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeVar
 
 import msgspec
@@ -267,17 +267,6 @@ def table_of(
         last = group(row)
         cells.append([of(row) for _, of in columns])
     return Table(heads, cells, label, caption, kind, where=where, part=part)
-
-
-def means(
-    names: Iterable[str], of: Callable[[RowT], Mapping[str, Estimate]], heads: Mapping[str, str] = {}
-) -> list[Made[RowT]]:
-    """Return a column for each name: the estimates under it. heads: names -> heads, where they differ."""
-
-    def column(name: str) -> Made[RowT]:
-        return heads.get(name, name), lambda row: estimated(of(row).get(name))
-
-    return [column(name) for name in names]
 
 
 def estimated(estimate: Estimate | None, tone: Tone = "") -> Cell:

@@ -5,7 +5,6 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,7 +25,6 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.charts import Chart, ChartPanels
-from ragstone.kernel.document.output import put_text
 from ragstone.kernel.document.plots.drawing import page_svgs, svg_address
 from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.document.room import MOST_PROSE, capped_template, fit, is_shortened, whole
@@ -47,11 +45,6 @@ TONES: dict[Tone, str] = {
     "best": "mark-best",
     "open": "mark-not",
 }
-
-
-def write_page(path: Path, document: ReportDocument) -> Path:
-    """Write a document as a page, in place of one that is there, and return its path. Raises DataError."""
-    return put_text(path, render_page(document))
 
 
 def render_page(

@@ -7,7 +7,7 @@ from tests.support.browser import opened_tab
 from tests.support.surfaces import document
 
 from ragstone.kernel.document.blocks import Heading
-from ragstone.kernel.document.html import write_page
+from ragstone.kernel.document.output import write_document
 from ragstone.kernel.document.plots.values import (
     Frontier,
     Intervals,
@@ -91,7 +91,7 @@ def page(tmp_path: Path) -> Path:
         Plot(name=name, title=f"{name} {LONG}", figure=figure, said=[f"Said of {LONG}."])
         for name, figure in FIGURES.items()
     ]
-    return write_page(tmp_path / "plots.html", document(Heading("Plots", anchor="board"), *plots))
+    return write_document(tmp_path / "plots.html", document(Heading("Plots", anchor="board"), *plots))
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -6,6 +6,7 @@ from operator import attrgetter
 
 import msgspec
 
+from ragstone.features.bench._words import means
 from ragstone.features.bench.judges._orders import (
     PEOPLE,
     Better,
@@ -25,7 +26,6 @@ from ragstone.kernel.document.blocks import (
     Made,
     Paragraph,
     Tone,
-    means,
     table_of,
 )
 from ragstone.kernel.document.numbers import count, number

@@ -16,6 +16,7 @@ from ragstone.features.bench._words import (
     asked_text,
     bench_report,
     family_text,
+    means,
     measures_in,
     named,
     not_measured,
@@ -49,7 +50,6 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     SurfacePart,
     estimated,
-    means,
     table_of,
 )
 from ragstone.kernel.document.charts import dot

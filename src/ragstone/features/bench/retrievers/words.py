@@ -12,6 +12,7 @@ from ragstone.features.bench._words import (
     all_of,
     bench_report,
     family_text,
+    means,
     measures_in,
     named,
     not_measured,
@@ -38,7 +39,6 @@ from ragstone.kernel.document.blocks import (
     SurfacePart,
     Table,
     estimated,
-    means,
     table_of,
 )
 from ragstone.kernel.document.charts import Chart, dot
