@@ -29,7 +29,17 @@ class BriefCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - of typer's own click
         """Return the parameters, with --help-all where --help does not show all of them."""
-        return [*super().get_params(ctx), *([_help_all()] if self._left_out else [])]
+        if not self._left_out:
+            return super().get_params(ctx)
+        help_all = TyperOption(
+            param_decls=["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            help="Show every option and exit.",
+            callback=_show_all,
+        )
+        return [*super().get_params(ctx), help_all]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write the help: with all options if they were asked for."""
@@ -56,17 +66,6 @@ class BriefCommand(TyperCommand):
             if RARE.intersection(each.opts) or (each.is_flag and "--trust" in each.opts)
         ]
         return rare if len(options) > FEW_OPTIONS else []
-
-
-def _help_all() -> TyperOption:
-    return TyperOption(
-        param_decls=["--help-all"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        help="Show every option and exit.",
-        callback=_show_all,
-    )
 
 
 def _show_all(ctx: Any, _option: object, value: bool) -> None:  # noqa: ANN401 - as click calls it

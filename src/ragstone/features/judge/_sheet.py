@@ -86,10 +86,10 @@ class AnswerSheet:
         return first
 
     def _rows_of_files(self) -> Iterator[Answer]:
-        def answers_of(file: Path) -> Iterator[Answer]:
-            return answers_or_questions(partial(read_rows, file)) if self._bare else read_rows(file, Answer)
-
-        rows: Iterator[Answer] = chain.from_iterable(map(answers_of, self.paths))
+        rows: Iterator[Answer] = chain.from_iterable(
+            answers_or_questions(partial(read_rows, file)) if self._bare else read_rows(file, Answer)
+            for file in self.paths
+        )
         if self._by_id:
             rows = with_columns(join_questions(rows, self._by_id), self._by_id)
         if self._left is not None:

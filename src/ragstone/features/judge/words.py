@@ -148,6 +148,8 @@ def beside_means(metrics: Sequence[MetricSummary]) -> list[Block]:
 def _truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
     """Return what each system said of true and of false statements; nothing where there were none."""
     rows = [(metric, metric.truth) for metric in metrics if metric.truth]
+    if not rows:
+        return []
     several = len({metric.system for metric in metrics}) > 1
 
     def found(estimate: Estimate | None) -> Cell:
@@ -164,7 +166,7 @@ def _truth_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
         (Column("recall on false", beside="interval"), lambda row: found(row[1].recall_on_false)),
     ]
     table = table_of("True and false statements", rows, columns)
-    return [Heading("True and false statements", level=3), table] if rows else []
+    return [Heading("True and false statements", level=3), table]
 
 
 def _said(counts: Mapping[Said, int]) -> str:
@@ -232,6 +234,8 @@ def pass_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
         for rate in metric.repeats.passes
         if rate.k in SHOWN_K or rate is metric.repeats.passes[-1]
     ]
+    if not rows:
+        return []
     several = len({metric.system for metric, _, _ in rows}) > 1
 
     def name(row: tuple[MetricSummary, float, PassRate]) -> str:
@@ -245,8 +249,6 @@ def pass_blocks(metrics: Sequence[MetricSummary]) -> list[Block]:
         (Column("pass^k", beside="interval"), lambda row: estimated(row[2].every_one)),
         ("questions", lambda row: count(row[2].every_one.n)),
     ]
-    if not rows:
-        return []
     return [
         Heading(REPEATED, level=3),
         Paragraph(OF_REPEATED, tone="muted"),

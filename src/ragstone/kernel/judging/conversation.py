@@ -43,15 +43,12 @@ def role_of(answer: Answer) -> str | None:
 
 def conversation_of(row: Answer | Judgement | Label) -> str | None:
     """Return the question_id of the conversation that a reply, or what is said of it, is of, else None."""
-    return _reply_notes(row.metadata).get(CONVERSATION)
+    return reply_notes(row).get(CONVERSATION)
 
 
-def reply_notes(answer: Answer) -> Metadata:
-    """Return what a judgement of a reply tells of it, its conversation and place; nothing of others."""
-    return _reply_notes(answer.metadata)
-
-
-def _reply_notes(metadata: Metadata | None) -> Metadata:
+def reply_notes(row: Answer | Judgement | Label) -> Metadata:
+    """Return what a row of a reply tells of it, its conversation and place; nothing of others."""
+    metadata = row.metadata
     if not metadata or type(metadata.get(TURN)) is not int or not isinstance(metadata.get(CONVERSATION), str):
         return {}
     return {name: metadata[name] for name in (CONVERSATION, TURN)}

@@ -173,17 +173,12 @@ def options_of(name: str | Path) -> tuple[str, dict[str, str]]:
 
     Raises ConfigError.
     """
-    base, at, options = _parted(str(name))
-    return base, _read(str(name), options) if at else {}
-
-
-def _parted(name: str) -> tuple[str, str, str]:
-    """Return the judge, the `@` if there is one, and the options. A folder's name may hold an `@` too."""
-    if name in judge_names():
-        return name, "", ""
-    before, at, options = name.rpartition("@")
-    is_file = options.endswith(".toml") or ".py:" in options
-    return (before, at, options) if at and not is_file else (name, "", "")
+    name = str(name)
+    base, at, options = name.rpartition("@")
+    in_folder = options.endswith(".toml") or ".py:" in options  # whose name holds an `@`
+    if not at or in_folder or name in judge_names():
+        return name, {}
+    return base, _read(name, options)
 
 
 def _read(name: str, options: str) -> dict[str, str]:

@@ -46,6 +46,9 @@ def noise_blocks(summary: RunSummary) -> list[Block]:
     """
     measured = summary.components or []
     line = held_noise(summary)
+    blocks: list[Block] = [Paragraph(line, tone="muted")] if line else []
+    if not measured:
+        return blocks
     pooled = [row for row in measured if row.components.estimate.method == "components"]
     several = len({metric.system for metric in summary.metrics}) > 1
 
@@ -60,16 +63,11 @@ def noise_blocks(summary: RunSummary) -> list[Block]:
         ("these alone", lambda row: interval(row.components.fixed)),
         (Column("", text=True), measured_by),
     ]
-    table = [
-        Heading("Over all judges and wordings", level=3),
-        table_of("Means over all judges and wordings", pooled, columns),
-    ]
+    if pooled:
+        blocks.append(Heading("Over all judges and wordings", level=3))
+        blocks.append(table_of("Means over all judges and wordings", pooled, columns))
     sentence = noise_sentence(measured, several=several)
-    return [
-        *([Paragraph(line, tone="muted")] if line else []),
-        *(table if pooled else []),
-        *([Paragraph(sentence)] if sentence else []),
-    ]
+    return [*blocks, Paragraph(sentence)] if sentence else blocks
 
 
 def difference_noise(rows: Sequence[MetricComponents]) -> list[str]:

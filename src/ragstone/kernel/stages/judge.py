@@ -33,9 +33,6 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
 
     Raises ModelError if they ask a model and none is named.
     """
-    model = model or session.settings.judge.model
-    asking = [judge.name for judge in judges if judge.asks_default]
-    members = members_of(judges)
     embed: EmbedSoon | None = None
     retrieve: Retrieve | None = None
     inner = [leaf for judge in judges for leaf, _model in judge.leaves()]
@@ -45,8 +42,11 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
         embed = Gathered(session.embedder(session.settings.retrieve.embedder))
     if any(leaf.needs_retriever for leaf in inner):  # documents are read and indexed when it is first called
         retrieve = _open_retriever(session)
-    if not asking and not members:
+    if not any(leaf.needs_model for leaf in inner):
         return JudgeContext(embed=embed, retrieve=retrieve)
+    model = model or session.settings.judge.model
+    asking = [judge.name for judge in judges if judge.asks_default]
+    members = members_of(judges)
     if asking and model is None:
         raise ModelError(
             f"{', '.join(asking)}: these judges ask a model. Name one with --model, e.g. "
@@ -232,7 +232,8 @@ async def _judge_rows(
             with session.progress(f"judge {name}", n, session.state) as advance:
                 async for judgements, exchanges in judged:
                     advance()
-                    session.call_log.keep_judged(exchanges, judgements)
+                    if exchanges:
+                        session.call_log.keep_judged(exchanges, judgements)
                     for judgement in judgements:
                         yield judgement
 

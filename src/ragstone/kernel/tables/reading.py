@@ -120,8 +120,7 @@ def read_rows(
             if choice.where is None
             else f"{source}: no trace matches {choice.where!r}. Write another filter."
         )
-    reader.check_chosen()
-    reader.tell_repeats()
+    reader.check_end()
     if nulls:
         LOG.warning(
             "%s:%d: the answer is null%s: counted as a failure of the application. If it is not one, fill in "
@@ -218,8 +217,7 @@ def parse_rows(
             values = f" {raw!r}" if isinstance(raw, dict) else ""
             raise DataError(f"row {number}{values}: {mistake}") from None
     if parsed:
-        reader.check_chosen()
-        reader.tell_repeats()
+        reader.check_end()
     return parsed
 
 
@@ -275,14 +273,11 @@ class _RowReader(Generic[RowT]):
         self._n_made += 1
         return row
 
-    def check_chosen(self) -> None:
-        """Raise ColumnsError for a column that was chosen and is in no row."""
+    def check_end(self) -> None:
+        """Tell how many rows repeat a question. Raises ColumnsError for a column that is in no row."""
         for field, column in self._choice.columns.items():
             if field not in self._found and not self._choice.lenient:
                 raise self._no_column(field, column)
-
-    def tell_repeats(self) -> None:
-        """Tell how many rows repeat a question, and what became of them."""
         n_repeats = sum(n - 1 for n in self._names.values())
         if n_repeats:
             one = "s" if n_repeats == 1 else ""
