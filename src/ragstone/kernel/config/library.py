@@ -19,11 +19,15 @@ def shipped(room: str, *names: str) -> Path:
     return Path(str(sys.modules[package].__file__)).parent.joinpath(*folders, *names)
 
 
-@functools.cache  # what ships does not change, and every judge that is loaded looks here twice
-def library_names(room: str, folder: str) -> tuple[str, ...]:
+def library_names(room: str, folder: str) -> list[str]:
     """Return the names of the files in a folder of a room, sorted."""
+    return list(_names_in(shipped(room, folder)))
+
+
+@functools.cache  # what ships does not change, and every judge that is loaded looks here twice
+def _names_in(folder: Path) -> tuple[str, ...]:
     # Not by glob, which makes a Path of each of some 120 names.
-    files = os.listdir(shipped(room, folder))  # noqa: PTH208
+    files = os.listdir(folder)  # noqa: PTH208
     return tuple(sorted(file.removesuffix(ENDING) for file in files if file.endswith(ENDING)))
 
 

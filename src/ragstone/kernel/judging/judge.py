@@ -82,7 +82,7 @@ KEYS = (
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 
 
-def judge_names() -> tuple[str, ...]:
+def judge_names() -> list[str]:
     """Return the names of the judges that come with Ragstone."""
     return library_names("ragstone.kernel.judging", "library")
 

@@ -93,23 +93,29 @@ def compile_path(path: str, where: str) -> Pick:
     return pick
 
 
-def described(reply: Json) -> str:
-    """Return what a JSON value holds, in a few words: its keys, or what it is."""
-    match reply:
+def described(value: Json, wanted: type[str] | type[list[Json]] | None = None, *, within: Json = None) -> str:
+    """Return what a JSON value holds, in a few words: its keys, or what it is.
+
+    wanted: what a path should have found; where the reply has such is told too. within: the reply, if the
+    value is a part of it.
+    """
+    if wanted is not None:
+        return described(value) + _pointed_at(value if within is None else within, wanted)
+    match value:
         case Mapping():
-            keys = ", ".join(list(reply)[:SHOWN]) or "none"
+            keys = ", ".join(list(value)[:SHOWN]) or "none"
             return f"an object with the keys {keys}"
         case str():
-            return f"the text {reply[:60]!r}"
+            return f"the text {value[:60]!r}"
         case Sequence():
-            return f"a list of {len(reply)}" + (f", the first {_first(reply[0])}" if reply else "")
+            return f"a list of {len(value)}" + (f", the first {_first(value[0])}" if value else "")
         case None:
             return "null"
         case _:
-            return repr(reply)
+            return repr(value)
 
 
-def pointed_at(reply: Json, wanted: type[str] | type[list[Json]]) -> str:
+def _pointed_at(reply: Json, wanted: type[str] | type[list[Json]]) -> str:
     """Return the paths at which a reply has what is wanted, as the end of a message; empty where it has none.
 
     What is empty does not count, nor does a list of numbers or lists. Of a list the first item is
@@ -251,8 +257,8 @@ def service_identity(url: str, form: object) -> str:
 
 def check_places(
     declared: Declared, where: str, known: Iterable[str], needed: Iterable[str], prefix: str | None = None
-) -> None:
-    """Raise ConfigError for a place that nothing fills, and for a request that lacks one that it needs.
+) -> set[str]:
+    """Return the places of the request. Raise ConfigError for one that nothing fills, or that is lacking.
 
     prefix: what a place may begin with besides, e.g. `tag.`.
     """
@@ -269,6 +275,7 @@ def check_places(
             raise ConfigError(f"{where}: put {{{name}}} into `request`, or into `url`.")
     if "key" in every and declared.api_key_env is None:
         raise ConfigError(f"{where}: {{key}} is wanted: name the environment variable with it, api_key_env.")
+    return places
 
 
 def _key(declared: Declared, where: str) -> tuple[str, str | None]:

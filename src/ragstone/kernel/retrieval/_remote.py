@@ -26,8 +26,6 @@ from ragstone.kernel.llm.json_service import (
     compile_path,
     described,
     open_json_service,
-    places_in,
-    pointed_at,
 )
 from ragstone.kernel.llm.keys import without_password
 from ragstone.kernel.llm.limits import backoff_s
@@ -224,7 +222,7 @@ def _read(reply: Json, form: _ResultForm) -> list[RemoteResult]:
     """Return the results of a reply, best first. Raises CallFailed where it has another form."""
     results = form.items(reply)
     if not results and not form.list_of_items(reply):
-        there = f"it is {described(reply)}{pointed_at(reply, list)}"
+        there = f"it is {described(reply, list)}"
         raise CallFailed("unparsable", f"the reply has nothing at `items`; {there}")
     if len(results) == 1 and isinstance(results[0], list):  # the path of the list itself
         results = results[0]
@@ -262,8 +260,7 @@ def _values(question: Question, k: int, among: ChunkFilter) -> Values:
 
 def _check_places(name: str, declared: HttpSettings, among: ChunkFilter) -> None:
     """Raise ConfigError for a place that nothing fills, and for a filter that the request does not pass."""
-    check_places(declared, f"[retrievers] {name}", PLACES, ("question",), TAG)
-    places = places_in(declared.request) | places_in(declared.url)
+    places = check_places(declared, f"[retrievers] {name}", PLACES, ("question",), TAG)
     for key in [*among.where, *among.match]:
         if TAG + key not in places and not (key == "lang" and "lang" in places):
             raise ConfigError(

@@ -20,7 +20,6 @@ from ragstone.kernel.llm.json_service import (
     described,
     open_json_service,
     places_in,
-    pointed_at,
     service_identity,
 )
 from ragstone.kernel.llm.prompt import Completion
@@ -158,11 +157,11 @@ def _text(reply: Json, pick: Pick, path: str, where: str) -> str:
     if values and isinstance(values[0], str):
         return values[0]
     missing = (
-        f"the reply's value at answer = {path!r} is not text; it is {described(values[0])}"
+        f"the reply's value at answer = {path!r} is not text; it is {described(values[0], str, within=reply)}"
         if values
-        else f"the reply has nothing at answer = {path!r}; it is {described(reply)}"
+        else f"the reply has nothing at answer = {path!r}; it is {described(reply, str)}"
     )
-    raise AppFailed("unparsable", f"{where} {missing}{pointed_at(reply, str)}")
+    raise AppFailed("unparsable", f"{where} {missing}")
 
 
 def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context]:
@@ -172,7 +171,7 @@ def _contexts(reply: Json, pick: Pick, listed: Pick, where: str) -> list[Context
         lists = listed(reply)
         if lists and not lists[0]:  # an empty list, or null
             return []
-        there = f"it is {described(reply)}{pointed_at(reply, list)}"
+        there = f"it is {described(reply, list)}"
         raise AppFailed("unparsable", f"{where}: the reply has nothing there; {there}")
     if len(values) == 1 and not isinstance(values[0], str):  # the path of the list itself
         values = values[0] if isinstance(values[0], list) else values

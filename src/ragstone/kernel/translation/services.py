@@ -15,7 +15,6 @@ from ragstone.kernel.llm.json_service import (
     compile_path,
     described,
     open_json_service,
-    pointed_at,
     service_identity,
 )
 from ragstone.kernel.llm.prompt import Completion
@@ -101,7 +100,7 @@ async def open_http(declared: HttpTranslator) -> AsyncIterator[Endpoint]:
             reply = await post(values)
             text = next(iter(pick(reply)), None)
             if not isinstance(text, str) or not text.strip():
-                there = f"it is {described(reply)}{pointed_at(reply, str)}"
+                there = f"it is {described(reply, str)}"
                 raise CallFailed("unparsable", f"{WHERE} the reply has no text at `text`; {there}")
             return Completion(
                 text=msgspec.json.encode([text]).decode(),
