@@ -1,15 +1,16 @@
 """The plots of all benches: a board's values with their intervals, and values against a price."""
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from ragstone.features.bench._sentence_table import HIGHEST, BoardPoints
-from ragstone.features.bench._words import MARKS
 from ragstone.kernel.document.blocks import Block
 from ragstone.kernel.document.charts import Dot, Dots
 from ragstone.kernel.document.plots.values import Frontier, Intervals, Plot, PlotPoint
 from ragstone.kernel.runs.order_plots import price_plot
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics.paired import BoardPlace
 
 Priced = tuple[int, str, float | None, Estimate]
 """Place and name of a point, its price if that is known, and its value."""
@@ -53,7 +54,7 @@ def board_plot(
             value=each.value,
             low=each.low,
             high=each.high,
-            group="" if each.group in MARKS else each.group,
+            group="" if each.group in get_args(BoardPlace) else each.group,
             is_open=each.group == "not distinguishable",
         )
         for each in dots
