@@ -288,6 +288,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "kernel.corpus.readers.pdf._columns:_candidates": lambda: [re.compile("0{5,}")],
     "kernel.corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
     "kernel.corpus.tags:load_tags": lambda: [re.compile(r"\s*(\[tags\.)?[\"']?crop[\"']?\s*[=\]]")],
+    "kernel.corpus.tokens:_ranges": lambda: [re.compile("[LNM]+")],
     "kernel.dataset.answers:_polar": lambda: [answers._polar()],
     "kernel.dataset.answers:_unknown": lambda: [answers._unknown()],
     "kernel.dataset.answers:_wholeof": lambda: [answers._offered(), answers._between()],
