@@ -284,6 +284,7 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     "ragstone_assistant.answering._fidelity:_unit_patterns": lambda: [
         pattern for patterns in fidelity._unit_patterns().values() for pattern in patterns
     ],
+    "ragstone_assistant.guards:before_none_of": lambda: [words.before_none_of(["treat*"], ["customers"])],
     "ragstone_assistant.guards:near": lambda: [words.near(["ignore", "forget*"], ["instructions", "rules"])],
     "kernel.corpus.readers.pdf._columns:_candidates": lambda: [re.compile("0{5,}")],
     "kernel.corpus.sources:_pattern": lambda: [glob("guide/**/*.m[da]?", anywhere=True).meaning],
