@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
-from tests.support.command import check_json, every_command, ragstone
+from tests.support.command import check_json, every_command, ragstone, validator_of
 from tests.support.golden import check_golden
 from tests.support.judged_runs import write_runs_that_differ
 from tests.support.ledgers import make_ledger
@@ -28,15 +28,9 @@ SETTINGS = [
 ]
 
 
-def validator(name):
-    schema = schema_of(name)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
-
-
 @pytest.mark.parametrize("text", SETTINGS)
 def test_settings_of_the_project_fit(text):
-    validator("settings").validate(tomllib.loads(text))
+    validator_of("settings").validate(tomllib.loads(text))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +45,7 @@ def test_settings_of_the_project_fit(text):
     ],
 )
 def test_wrong_settings_do_not_fit(text):
-    assert list(validator("settings").iter_errors(tomllib.loads(text)))
+    assert list(validator_of("settings").iter_errors(tomllib.loads(text)))
 
 
 @pytest.mark.parametrize(
@@ -59,12 +53,12 @@ def test_wrong_settings_do_not_fit(text):
 )
 def test_judge_files_fit(path):
     text = re.sub(r"\bNAME\b", "name", path.read_text("utf-8"))
-    validator("judge").validate(tomllib.loads(text))
+    validator_of("judge").validate(tomllib.loads(text))
 
 
 def test_a_judge_file_with_an_unknown_key_does_not_fit():
     keys = tomllib.loads((LIBRARY / "correctness.toml").read_text("utf-8"))
-    assert list(validator("judge").iter_errors({**keys, "promt": "?"}))
+    assert list(validator_of("judge").iter_errors({**keys, "promt": "?"}))
 
 
 def test_keys_have_their_meaning_in_every_table():
@@ -83,7 +77,7 @@ def test_no_name_is_of_two_schemas():
 
 @pytest.mark.parametrize("name", schema_names())
 def test_every_schema_is_one(name):
-    validator(name)
+    jsonschema.Draft202012Validator.check_schema(schema_of(name))
 
 
 @pytest.mark.parametrize("name", RESULTS)
