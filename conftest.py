@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -65,10 +66,14 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.fixture(autouse=True)
 def _no_real_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test finds a key, an endpoint or a proxy in the environment of whoever runs it."""
-    ours = {name for one in providers().values() for name in (*one.keys, *one.base_url_env)}
     for name in list(os.environ):
-        if name in ours or name.startswith("OPENAI_") or name.casefold().endswith("_proxy"):
+        if name in _names_of_providers() or name.startswith("OPENAI_") or name.casefold().endswith("_proxy"):
             monkeypatch.delenv(name)
+
+
+@cache
+def _names_of_providers() -> frozenset[str]:
+    return frozenset(name for one in providers().values() for name in (*one.keys, *one.base_url_env))
 
 
 @pytest.fixture(autouse=True)

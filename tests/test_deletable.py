@@ -25,7 +25,9 @@ FEATURES = sorted(path.parent.name for path in (PACKAGE / "features").glob("*/__
 # Imports all of the package, forgets what is ours, and then tries each copy whose folder is on a line of its
 # input, in a process of its own. It answers with that one's exit code; what went wrong is in wrong.txt there.
 EACH = """
-import importlib, os, pathlib, sys, traceback
+import gc, importlib, os, pathlib, sys, traceback
+
+gc.disable()  # all that is imported stays
 
 def try_all(folder):
     sys.path.insert(0, folder)
@@ -98,7 +100,9 @@ TAKEN = re.compile(r"(ragstone|tests)\.features\.(\w+)")
 def taken_by_tests(folder: Path) -> Iterator[tuple[str, str, str]]:
     """Yield (file, ragstone or tests, feature) where tests below a folder import a feature, or its tests."""
     for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(house.tree_of(path)):
+        if ".features" not in path.read_text(encoding="utf-8"):
+            continue
+        for node in house.nodes_of(path):
             if isinstance(node, ast.ImportFrom):
                 names = [f"{node.module}.{each.name}" for each in node.names]
             elif isinstance(node, ast.Import):

@@ -49,16 +49,15 @@ def named() -> list[tuple[str, str]]:
     """Return (module, text) of each text in the source that looks like the name of a module."""
     found = []
     for module, path in house.modules().items():
-        tree = house.tree_of(path)
         passed_over = {
             id(argument)
-            for call in ast.walk(tree)
+            for call in house.nodes_of(path)
             if isinstance(call, ast.Call) and getattr(call.func, "attr", "") in LOGGERS
             for argument in call.args
         }
         found += [
             (module, node.value)
-            for node in ast.walk(tree)
+            for node in house.nodes_of(path)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in passed_over
             if OURS.fullmatch(node.value) or PLACE.fullmatch(node.value)
         ]
@@ -130,7 +129,7 @@ IMPORTED = re.compile(r"(?:^|[;\n])\s*from (ragstone[\w.]*) import ([\w, ]+)(?=;
 def test_code_for_another_process_imports_what_is_there():
     n_found = 0
     for file in house.modules().values():
-        constants = (one for one in ast.walk(house.tree_of(file)) if isinstance(one, ast.Constant))
+        constants = (one for one in house.nodes_of(file) if isinstance(one, ast.Constant))
         texts = (one.value for one in constants if isinstance(one.value, str))
         for module, names in (found for text in texts for found in IMPORTED.findall(text)):
             for name in map(str.strip, names.split(",")):

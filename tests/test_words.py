@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import typer
-from tests.support.house import tree_of
+from tests.support.house import nodes_of, tree_of
 
 from ragstone.cli.app import app_of
 
@@ -148,15 +148,15 @@ def texts() -> tuple[Text, ...]:
     """Return everything that a user may read, but for code's docstrings and comments."""
     found = []
     for path in modules():
-        tree, is_command = tree_of(path), path.stem.endswith("command")
-        notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        is_command = path.stem.endswith("command")
+        notes = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
         helps = {
             id(node.body[0].value)
-            for node in tree.body
+            for node in tree_of(path).body
             if is_command and isinstance(node, ast.FunctionDef) and isinstance(node.body[0], ast.Expr)
             if not node.name.startswith("_")
         }
-        for node in ast.walk(tree):
+        for node in nodes_of(path):
             is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
             if is_text and id(node) not in notes - helps:
                 found.append(Text(room_of(path), f"{path.relative_to(ROOT)}:{node.lineno}", node.value))
@@ -202,12 +202,11 @@ def phrases_by_room(found: Iterable[Text], phrases: Iterable[Phrase]) -> dict[st
 # --- errors
 
 
-def error_names(trees: Iterable[ast.Module]) -> set[str]:
-    """Return the names of RagstoneError and of all classes below it."""
+def error_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names of RagstoneError and of all classes below it, of those among the nodes."""
     bases = [
         (node.name, {getattr(base, "id", getattr(base, "attr", "")) for base in node.bases})
-        for tree in trees
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ClassDef)
     ]
     names, before = {"RagstoneError"}, 0
@@ -215,6 +214,10 @@ def error_names(trees: Iterable[ast.Module]) -> set[str]:
         before = len(names)
         names |= {name for name, above in bases if above & names}
     return names
+
+
+def error_names_of_all() -> set[str]:
+    return error_names(node for path in modules() for node in nodes_of(path))
 
 
 def literal(node: ast.expr) -> str:
@@ -229,10 +232,10 @@ def literal(node: ast.expr) -> str:
     return "HOLE"
 
 
-def long_sentences(tree: ast.Module, errors: set[str]) -> list[tuple[int, str]]:
+def long_sentences(nodes: Iterable[ast.AST], errors: set[str]) -> list[tuple[int, str]]:
     """Return (line, sentence) of each sentence in a raised error of ours that has too many words."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in errors:
             sentences = re.split(r"(?<=[.!?])\s+", " ".join(map(literal, node.args)))
             long = [each for each in sentences if len(re.findall(r"\w[^\s]*", each)) > MOST_WORDS]
@@ -241,11 +244,12 @@ def long_sentences(tree: ast.Module, errors: set[str]) -> list[tuple[int, str]]:
 
 
 def long_by_room() -> dict[str, list[str]]:
-    errors = error_names(map(tree_of, modules()))
+    errors = error_names_of_all()
     hits: dict[str, list[str]] = defaultdict(list)
     for path in modules():
         hits[room_of(path)] += [
-            f"{path.relative_to(ROOT)}:{line}: {text}" for line, text in long_sentences(tree_of(path), errors)
+            f"{path.relative_to(ROOT)}:{line}: {text}"
+            for line, text in long_sentences(nodes_of(path), errors)
         ]
     return hits
 
@@ -427,12 +431,12 @@ LONG = " ".join(["word"] * 29)
     ],
 )
 def test_a_long_sentence_is_counted(call: str, n: int) -> None:
-    tree = ast.parse(f"class DataError(RagstoneError): ...\nraise {call}")
-    assert len(long_sentences(tree, error_names([tree]))) == n
+    nodes = [*ast.walk(ast.parse(f"class DataError(RagstoneError): ...\nraise {call}"))]
+    assert len(long_sentences(nodes, error_names(nodes))) == n
 
 
 def test_errors_of_all_rooms_are_known() -> None:
-    assert {"ConfigError", "DataError", "MissingExtra"} <= error_names(map(tree_of, modules()))
+    assert {"ConfigError", "DataError", "MissingExtra"} <= error_names_of_all()
 
 
 def test_a_count_above_the_record_fails_and_one_below_does_not() -> None:

@@ -53,6 +53,12 @@ def tree_of(path: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return every node of a file's syntax tree, in the order of `ast.walk`."""
+    return tuple(ast.walk(tree_of(path)))
+
+
+@cache
 def n_lines(module: str) -> int:
     """Return how many lines a module has."""
     return modules()[module].read_text(encoding="utf-8").count("\n")
@@ -104,7 +110,7 @@ def imports() -> tuple[Import, ...]:
 
 def _imports() -> Iterator[Import]:
     for module, path in modules().items():
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.Import):
                 taken = [(one.name, one.name.rpartition(".")[2]) for one in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -176,7 +182,7 @@ def opened_from_outside() -> list[Import]:
 def functions() -> Iterator[tuple[str, Function]]:
     """Yield (module, function), methods and inner ones too."""
     for module, path in modules().items():
-        yield from ((module, node) for node in ast.walk(tree_of(path)) if isinstance(node, Function))
+        yield from ((module, node) for node in nodes_of(path) if isinstance(node, Function))
 
 
 def body_lines(function: Function) -> int:
@@ -189,7 +195,7 @@ def small_private() -> list[tuple[str, str]]:
     """Return (module, name) of the private functions with one use in their module and a short body."""
     uses: Counter[tuple[str, str]] = Counter()
     for module, path in modules().items():
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 uses[module, node.id] += 1
             elif isinstance(node, ast.Attribute):

@@ -1,5 +1,6 @@
 import string
 import unicodedata
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,10 +15,14 @@ TRAPS = (
     "aIiZ1٣0,.=<>_ '\t\n\x00\x1c\x85\xa0\u2003\u3000"
     "\u0301\u0307\u0338\u200b\u00ad\u00b4\u2260İıßﬁ²東タที่हिवال\ud800"
 )
-WHITE_SPACE = [chr(code) for code in range(0x110000) if chr(code).isspace()]
-MARKS = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "M"]
+WHITE_SPACE = [*filter(str.isspace, map(chr, range(0x110000)))]
 
 texts = st.text() | st.text(st.sampled_from(TRAPS), max_size=20)
+
+
+@cache
+def marks() -> list[str]:
+    return [char for char in map(chr, range(0x110000)) if unicodedata.category(char)[0] == "M"]
 
 
 def pieces_of(*texts: str, table: PieceTable | None = None) -> list[list[str]]:
@@ -124,11 +129,11 @@ def test_white_space_separates_terms(first, second, space):
     "separator", sorted(set(map(chr, range(128))) - {*string.ascii_letters, *string.digits})
 )
 def test_no_mark_makes_an_ascii_separator_something_else(separator):
-    text = "".join(f"a{separator}{mark}b " for mark in MARKS)
+    text = "".join(f"a{separator}{mark}b " for mark in marks())
     assert terms_by_pieces(text) == search_terms(text)
 
 
 @pytest.mark.parametrize("letter", string.ascii_uppercase)
 def test_an_ascii_letter_may_be_folded_before_its_mark_is_joined(letter):
-    text = "".join(f"a{letter}{mark}b " for mark in MARKS)
+    text = "".join(f"a{letter}{mark}b " for mark in marks())
     assert terms_by_pieces(text) == search_terms(text)

@@ -110,9 +110,9 @@ def _stands_alone(text: str, number: re.Match[str]) -> bool:
 def _drawn(text: str, match: re.Match[str], draw: random.Random) -> str | None:
     """Return a number in place of the one found, written as it is; None if this draw gives none."""
     number = match[1]
-    digits = [str(unicodedata.decimal(character)) for character in number if character.isdecimal()]
-    if len(digits) > MOST_DIGITS:
+    if sum(map(str.isdecimal, number)) > MOST_DIGITS:
         return None
+    digits = [str(unicodedata.decimal(character)) for character in number if character.isdecimal()]
     value, separated = int("".join(digits)), len(digits) < len(number)
     if not separated and (len(digits) >= LONG or (digits[0] == "0" and len(digits) > 1)):
         at = draw.randrange(1, len(number))

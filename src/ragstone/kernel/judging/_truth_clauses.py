@@ -48,14 +48,14 @@ class Phrase(msgspec.Struct, frozen=True):
 class Lexicon(msgspec.Struct, frozen=True):
     """The words of a language.
 
-    phrases: with one space between words, or none. words: all that occur in them. longest: in words, or
-    letters.
+    phrases: with one space between words, or none. words: all that occur in them. longest: first word, or
+    letter -> how many of them the longest phrase has that begins with it.
     """
 
     lang: str
     phrases: dict[str, frozenset[str]]
     words: frozenset[str]
-    longest: int
+    longest: dict[str, int]
 
 
 def folded(text: str) -> str:
@@ -137,7 +137,10 @@ def _lexicons() -> dict[str, Lexicon]:
             for phrase in filter(None, row.get(name, "").split("|")):
                 joint = "" if lang in UNSPACED else " "
                 phrases.setdefault(joint.join(folded(phrase).split()), set()).add(name)
-        longest = max(len(phrase) if lang in UNSPACED else len(phrase.split()) for phrase in phrases)
+        longest: dict[str, int] = {}
+        for phrase in phrases:
+            units = phrase if lang in UNSPACED else phrase.split()
+            longest[units[0]] = max(longest.get(units[0], 0), len(units))
         frozen = {phrase: frozenset(names) for phrase, names in phrases.items()}
         known_words = frozenset(word for phrase in phrases for word in phrase.split())
         lexicons[lang] = Lexicon(lang, frozen, known_words, longest)
@@ -180,7 +183,7 @@ def _tokens(clause: str, lexicon: Lexicon) -> list[Phrase]:
     tokens: list[Phrase] = []
     at, joint, decided = 0, "" if unspaced else " ", False
     while at < len(units):
-        for length in range(min(lexicon.longest, len(units) - at), 0, -1):
+        for length in range(min(lexicon.longest.get(units[at], 0), len(units) - at), 0, -1):
             text = joint.join(units[at : at + length])
             if lists := lexicon.phrases.get(text):
                 break
