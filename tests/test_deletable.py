@@ -100,9 +100,8 @@ TAKEN = re.compile(r"(ragstone|tests)\.features\.(\w+)")
 def taken_by_tests(folder: Path) -> Iterator[tuple[str, str, str]]:
     """Yield (file, ragstone or tests, feature) where tests below a folder import a feature, or its tests."""
     for path in sorted(folder.rglob("*.py")):
-        if ".features" not in path.read_text(encoding="utf-8"):
-            continue
-        for node in house.nodes_of(path):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if ".features" in text else ():
             if isinstance(node, ast.ImportFrom):
                 names = [f"{node.module}.{each.name}" for each in node.names]
             elif isinstance(node, ast.Import):

@@ -8,7 +8,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from tests.support.house import tree_of
+from tests.support.house import nodes_of
 
 from ragstone.kernel.errors import MissingExtra, optional_package
 
@@ -55,7 +55,7 @@ def test_every_bound_that_it_says_was_raised_stands_in_the_file():
 def guarded_imports() -> Iterator[tuple[str, str, set[str]]]:
     """Give (place, extra, packages) of each block of imports that names an extra where one of them fails."""
     for file in sorted((ROOT / "src").rglob("*.py")):
-        for block in ast.walk(tree_of(file)):
+        for block in nodes_of(file):
             call = block.items[0].context_expr if isinstance(block, ast.With) else None
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "optional_package":
                 imported = [one for one in ast.walk(block) if isinstance(one, ast.Import | ast.ImportFrom)]

@@ -18,6 +18,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -454,6 +455,7 @@ def test_words_that_others_use_are_keywords_of_the_page_that_they_lead_to():
         assert not missing, f"keywords.toml: add to {page}: {missing}"
 
 
+@cache
 def anchors_of(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)

@@ -29,7 +29,8 @@ def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     write_rows(pytester.path / "questions.jsonl", questions(10), Question)
     pytester.makeini(
-        "[pytest]\naddopts = --strict-markers -p no:cacheprovider\nfilterwarnings = error\n"
+        "[pytest]\naddopts = --strict-markers -p no:cacheprovider -p no:schemathesis -p no:faker\n"
+        "filterwarnings = error\n"
         "asyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
     )
     return pytester
