@@ -281,7 +281,7 @@ def test_labels_take_the_judges_error_out_of_the_difference(folder, place, says)
         (MARK.replace('{"containment": 0.8}', "{}"), "names no judge"),
         (
             MARK.replace("thresholds=", 'judges=["token_f1"], thresholds='),
-            "thresholds: nothing was judged by 'containment'",
+            "thresholds: nothing is judged by 'containment'",
         ),
         (MARK.replace('"questions.jsonl"', "[]"), "it contains no question"),
         (MARK.replace('{"containment": 0.8}', '["containment"]'), "thresholds are a mapping"),
@@ -291,7 +291,7 @@ def test_labels_take_the_judges_error_out_of_the_difference(folder, place, says)
         (MARK.replace("})", "}, max_unscored=5)"), "max_unscored is a share between 0 and 1"),
         (MARK.replace("})", "}, margin=0.1)"), "name the run as baseline"),
         (MARK.replace("})", '}, labels="people.jsonl")'), "labels are of a comparison"),
-        (MARK.replace("})", '}, model="nobody/x")').replace("containment", "correctness"), "nobody"),
+        (MARK.replace('"containment": 0.8})', '"correctness": 80}, model="nobody/x")'), "nobody"),
     ],
 )
 def test_mistake_in_a_mark_is_told_plainly(folder, mark, told):
@@ -308,6 +308,27 @@ def test_a_threshold_off_the_scale_is_refused(folder, says, threshold):
     mark = MARK.replace("0.8", threshold)
     _, said = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(knows)\n")
     says(sentence_in(said, "off the scale"))
+
+
+REFUSED = {
+    "threshold": MARK.replace("0.8", "40"),
+    "name": MARK.replace("})", '}, judges=["token_f1"])'),
+    "margin": BASELINE.format(more=", margin=2"),
+    "labels": BASELINE.format(more=', labels="nowhere.jsonl"'),
+    "run": BASELINE.format(more="").replace("main", "elsewhere"),
+    "questions": BASELINE.format(more="").replace('"questions.jsonl"', "[{'id': 'q0', 'question': 'New?'}]"),
+}
+
+
+@pytest.mark.parametrize("mark", REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_is_refused_before_the_application_is_asked(folder, mark):
+    rows = judged([1.0] * 10, system="before")
+    write_run(folder.path / "main", rows, said=answers(["x"] * 10, system="before"), asked=questions(10))
+    asks = "def asks(question):\n    open('asked', 'w').close()\n    return question\n\n"
+    outcomes, said = ran(folder, asks + mark + "def test_app(ragstone_check):\n    ragstone_check(asks)\n")
+    assert outcomes == {"failed": 1}
+    assert "ragstone: " in said
+    assert not (folder.path / "asked").exists()
 
 
 @pytest.mark.parametrize("threshold", ["0", "1"])

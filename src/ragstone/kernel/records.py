@@ -29,6 +29,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 NO_MODEL = "none"
 """The `model` of a judgement for which no language model was asked: that of a baseline."""
+YES_NO = (0.0, 1.0)  # the grades of a yes or no, and its scale
 OWN_THRESHOLD = "threshold"  # in the metadata of a judgement: from which score on its judge's file says yes
 STATEMENT = "statement"  # in the metadata of a judgement: whether the statement is true
 Said = Literal["true", "false", "neither"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.kernel.document.charts import Chart
-from ragstone.kernel.document.numbers import count, number
+from ragstone.kernel.document.numbers import count, number, value_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.runs.charts import SHOWN_SYSTEMS, Spec, axis_ends
@@ -88,7 +88,7 @@ def _point(
 
 def _row(point: _ShownMean, *, several: bool) -> list[str]:
     known = point.low is not None and point.high is not None
-    ends = f"{number(point.low or 0.0)} to {number(point.high or 0.0)}" if known else "no interval"
+    ends = value_range(point.low or 0.0, point.high or 0.0) if known else "no interval"
     return [point.run, *([point.line] if several else []), number(point.value), ends, count(point.n)]
 
 

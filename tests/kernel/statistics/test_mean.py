@@ -17,7 +17,7 @@ from ragstone.kernel.statistics import (
     mean_estimates,
     wilson_interval,
 )
-from ragstone.kernel.statistics.mean import FEW, effective_size
+from ragstone.kernel.statistics.mean import FEW, effective_size, is_same_mean
 
 
 def mean_of(
@@ -201,3 +201,10 @@ def test_bounds_hold_whatever_the_missing_values_are(values, data):
     n = data.draw(st.integers(1, len(values) - 1))
     low, high = mean_bounds(float(np.mean(values[:n])), n, len(values) - n, (-1, 3))
     assert low - 1e-9 <= np.mean(values) <= high + 1e-9
+
+
+def test_means_that_differ_by_the_rounding_of_their_sums_are_the_same():
+    assert (0.1 + 0.2 + 0.3) / 3 != (0.3 + 0.2 + 0.1) / 3
+    assert is_same_mean((0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3)
+    assert is_same_mean(0.0, 1e-17)
+    assert not is_same_mean(0.5, 0.5 + 1 / 10**6)

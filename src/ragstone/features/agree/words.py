@@ -42,7 +42,16 @@ from ragstone.kernel.document.blocks import (
 )
 from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.html import render_blocks
-from ragstone.kernel.document.numbers import count, interval, number, one_line, percent, usd, with_ends
+from ragstone.kernel.document.numbers import (
+    count,
+    interval,
+    number,
+    one_line,
+    percent,
+    percent_range,
+    usd,
+    with_ends,
+)
 from ragstone.kernel.document.plots.values import Plot, PlotPoint, Reliability
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
@@ -327,7 +336,7 @@ def reliability_plot(card: ReportCard, calibration: Calibration) -> Plot:
     graded = card.probability_of == "its grade"
     points = [
         PlotPoint(
-            name=f"{percent(part.low)} to {percent(part.high)}",
+            name=percent_range(part.low, part.high),
             x=part.mean,
             value=part.right.value,
             low=part.right.low,

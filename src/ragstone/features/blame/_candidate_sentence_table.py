@@ -1,6 +1,6 @@
 """What blame may say of changes that a bench has measured: each sentence with its condition."""
 
-from ragstone.kernel.document.numbers import count, number, p_told
+from ragstone.kernel.document.numbers import count, number, p_told, value_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import BenchedChange
 from ragstone.kernel.sentences import Sentence
@@ -23,7 +23,7 @@ def _of(change: BenchedChange) -> dict[str, str]:
         "difference": f"{'+' if difference and difference.value > 0 else ''}{number(difference.value)}"
         if difference
         else "",
-        "ends": "" if low is None or high is None else f"{number(low)} to {number(high)}",
+        "ends": "" if low is None or high is None else value_range(low, high),
         "questions": plural(difference.n, "question") if difference else "",
         "p": p_told(change.p_holm) if change.p_holm is not None else "",
         "family": plural(change.family, "comparison"),

@@ -1,7 +1,7 @@
 """What may be said of an evaluation set that was checked: each sentence with its condition."""
 
 from ragstone.features.check.sets import FEWEST, PartPair, SetCheck, TypeShare
-from ragstone.kernel.document.numbers import count, percent
+from ragstone.kernel.document.numbers import count, percent, percent_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate
@@ -24,7 +24,7 @@ TYPE_NAMES = {
 def _ends(share: Estimate | None) -> str:
     if share is None:
         return ""
-    ends = f" ({percent(share.low)} to {percent(share.high or 0.0)})" if share.low is not None else ""
+    ends = f" ({percent_range(share.low, share.high or 0.0)})" if share.low is not None else ""
     return f"{percent(share.value)}{ends}"
 
 

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragstone.features.check.checking import CheckedApplication, check_application
-from ragstone.features.compare import compare_with_baseline, gate_text, outcome
+from ragstone.features.compare import RunBaseline, compare_with_baseline, gate_text, outcome, read_baseline
 from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.document.numbers import one_line, with_level
 from ragstone.kernel.errors import ConfigError, DataError, nearest
-from ragstone.kernel.judging import MetricSummary
+from ragstone.kernel.judging import Judge, MetricSummary
+from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.judging.repeated import k_of_n_of, question_score
 from ragstone.kernel.judging.thresholds import is_of_another_scale, off_scale
-from ragstone.kernel.judging.variant import AnyJudge
-from ragstone.kernel.records import Judgement, Question, references, split_repeat
+from ragstone.kernel.judging.variant import AnyJudge, load_judges
+from ragstone.kernel.records import YES_NO, Judgement, Question, references, split_repeat
 from ragstone.kernel.runs.wording import denominator, mean_text, statuses
 from ragstone.kernel.tables import parse_rows, read_rows
 
@@ -55,11 +56,26 @@ def check_marked(
 ) -> tuple[CheckedApplication, list[str], list[str]]:
     """Return what was answered and judged, what the test fails for, and a line for each mean.
 
-    root: the root folder of pytest, whose ragstone.toml holds. Raises RagstoneError.
+    root: the root folder of pytest, whose ragstone.toml holds. Raises RagstoneError, before the application
+    is asked for all that is known by then.
     """
     _check_arguments(wanted)
-    checked = _asked(system, wanted, root)
-    problems, lines = _problems(checked, wanted, root)
+    file = root / "ragstone.toml"
+    settings = load_settings(file) if file.is_file() else Settings(root=str(root))
+    questions = _questions(wanted, root)
+    judges = load_judges(list(wanted.judges) or list(wanted.thresholds))
+    thresholds = _thresholds(judges, wanted.thresholds)
+    baseline = None
+    if wanted.baseline is not None:
+        labels = root / wanted.labels if wanted.labels else None
+        if labels is None and settings.gate.labels:
+            labels = settings.path(settings.gate.labels)
+        baseline = read_baseline(root / wanted.baseline, questions, margin=wanted.margin, labels=labels)
+    checked = _asked(system, wanted, questions, judges, settings)
+    problems, lines = _problems(checked, wanted, thresholds)
+    if baseline:
+        of_baseline, line = _against(baseline, checked, wanted)
+        problems, lines = [*problems, *of_baseline], [*lines, line]
     return checked, problems, lines
 
 
@@ -80,13 +96,12 @@ def _check_arguments(wanted: MarkArguments) -> None:
     for name, threshold in wanted.thresholds.items():
         if not (isinstance(threshold, int | float) and math.isfinite(threshold)):
             raise ConfigError(f"{MARK}: the threshold of {name} is {threshold!r}, which is not a number.")
-
-
-def _asked(system: str | Callable[..., object], wanted: MarkArguments, root: Path) -> CheckedApplication:
-    """Return the answers and what the judges say of them. Raises RagstoneError."""
-    judges = list(wanted.judges) or list(wanted.thresholds)
-    if not judges and wanted.baseline is None:
+    if not wanted.thresholds and not list(wanted.judges) and wanted.baseline is None:
         raise ConfigError(f"{MARK} names no judge: give thresholds={{'containment': 0.8}}.")
+
+
+def _questions(wanted: MarkArguments, root: Path) -> list[Question]:
+    """Return the questions that are asked. Raises DataError where there are none."""
     questions = (
         list(read_rows(root / wanted.questions, Question))
         if isinstance(wanted.questions, str | Path)
@@ -94,13 +109,22 @@ def _asked(system: str | Callable[..., object], wanted: MarkArguments, root: Pat
     )
     if not questions:
         raise DataError(f"{wanted.questions}: it contains no question, so nothing is tested.")
+    return questions
+
+
+def _asked(
+    system: str | Callable[..., object],
+    wanted: MarkArguments,
+    questions: Sequence[Question],
+    judges: Sequence[Judge],
+    settings: Settings,
+) -> CheckedApplication:
+    """Return the answers and what the judges say of them. Raises RagstoneError."""
     name = None
     if callable(system):
         name = getattr(system, "__qualname__", type(system).__qualname__)
         # The ledger knows a function by its file; a test is of all that the function calls, so it asks anew.
         system = functools.update_wrapper(functools.partial(system), system)
-    file = root / "ragstone.toml"
-    settings = load_settings(file) if file.is_file() else Settings(root=str(root))
     return check_application(
         questions,
         judges,
@@ -113,13 +137,16 @@ def _asked(system: str | Callable[..., object], wanted: MarkArguments, root: Pat
     )
 
 
-def _problems(checked: CheckedApplication, wanted: MarkArguments, root: Path) -> tuple[list[str], list[str]]:
-    """Return what the test fails for, and a line for each mean. Raises RagstoneError."""
+def _problems(
+    checked: CheckedApplication, wanted: MarkArguments, thresholds: Mapping[tuple[str, str], float]
+) -> tuple[list[str], list[str]]:
+    """Return what the test fails for, and a line for each mean. Raises ConfigError."""
     problems, lines = [], []
-    of_metric = _thresholds(checked, wanted.thresholds)
     for metric in checked.metrics:
         name = metric.judge if metric.judge == metric.metric else f"{metric.judge} ({metric.metric})"
-        threshold = of_metric.get((metric.judge, metric.metric))
+        threshold = thresholds.get((metric.judge, metric.metric))
+        if threshold is not None and metric.labels:
+            raise _no_mean(metric.judge, metric.labels)
         mean = mean_text(metric, "no score") if metric.estimate is None else f"{metric.estimate.value:.3g}"
         needed = "" if threshold is None else f", threshold {threshold:g}"
         others = statuses(metric.statuses)
@@ -131,58 +158,61 @@ def _problems(checked: CheckedApplication, wanted: MarkArguments, root: Path) ->
             problems.append(
                 "\n".join([line, *(f"  {reason}" for reason in reasons), *_worst(metric, checked)])
             )
-    if wanted.baseline is not None:
-        labels = root / wanted.labels if wanted.labels else None
-        if labels is None and (root / "ragstone.toml").is_file():
-            settings = load_settings(root / "ragstone.toml")
-            labels = settings.path(settings.gate.labels) if settings.gate.labels else None
-        comparison = compare_with_baseline(
-            root / wanted.baseline,
-            checked.judgements,
-            checked.answers,
-            checked.questions,
-            margin=wanted.margin,
-            labels=labels,
-        )
-        lines.append(f"against {wanted.baseline}: {outcome(comparison)}")
-        if comparison.gate.outcome == "failed" or (
-            wanted.margin and comparison.gate.outcome == "cannot tell"
-        ):
-            problems.append(f"Against {wanted.baseline}. {gate_text(comparison)}")
     return problems, lines
 
 
-def _thresholds(checked: CheckedApplication, wanted: Mapping[str, float]) -> dict[tuple[str, str], float]:
+def _against(
+    baseline: RunBaseline, checked: CheckedApplication, wanted: MarkArguments
+) -> tuple[list[str], str]:
+    """Return what the test fails for beside its baseline, and a line of the comparison."""
+    comparison = compare_with_baseline(baseline, checked.judgements, checked.answers, checked.questions)
+    is_failed = comparison.gate.outcome == "failed" or (
+        wanted.margin and comparison.gate.outcome == "cannot tell"
+    )
+    problems = [f"Against {wanted.baseline}. {gate_text(comparison)}"] if is_failed else []
+    return problems, f"against {wanted.baseline}: {outcome(comparison)}"
+
+
+def _thresholds(judges: Sequence[Judge], wanted: Mapping[str, float]) -> dict[tuple[str, str], float]:
     """Return the threshold of each judge and metric. Raises ConfigError for a name that is neither."""
-    known = {name for metric in checked.metrics for name in (metric.judge, metric.metric)}
+    known = {name for judge in judges for name in (judge.name, *judge.metrics)}
     thresholds: dict[tuple[str, str], float] = {}
     for name, threshold in wanted.items():
         if name not in known:
-            raise ConfigError(f"thresholds: nothing was judged by {name!r}. {nearest(name, known)}")
-        pairs = [(metric.judge, metric.metric) for metric in checked.metrics]
-        named = [pair for pair in pairs if name in pair]
-        for metric in checked.metrics:
-            if name not in (metric.judge, metric.metric):
-                continue
-            low, high = metric.scale or (-math.inf, math.inf)
-            if metric.scale and is_of_another_scale(threshold, metric.scale):
-                raise ConfigError(f"thresholds: {off_scale(name, threshold, metric.scale)}")
-            if not low <= threshold <= high and not metric.labels:
-                every = "no mean reaches it" if threshold > high else "every mean reaches it"
-                in_percent = (low, high) == (0, 1) and 1 < threshold <= 100
-                meant = f"Did you mean {threshold / 100:g}? " if in_percent else ""
-                raise ConfigError(
-                    f"thresholds: {threshold:g} is off the scale of {name}, {low:g} to {high:g}, so {every}. "
-                    f"{meant}Give a mean of that scale."
-                )
-            if metric.labels:
-                raise ConfigError(
-                    f"thresholds: {name} gives labels ({', '.join(metric.labels)}), whose numbers have no "
-                    "mean. Leave its threshold out, or give the labels scores from 0 to 1 in its file."
-                )
+            raise ConfigError(f"thresholds: nothing is judged by {name!r}. {nearest(name, known)}")
+        named = []
+        for judge in judges:
+            pairs = [(judge.name, metric) for metric in judge.metrics if name in (judge.name, metric)]
+            if pairs:
+                _check_threshold(name, threshold, judge)
+            named += pairs
         # A judge of several criteria is meant as a whole where its own name is one of its metrics.
         thresholds |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
     return thresholds
+
+
+def _check_threshold(name: str, threshold: float, judge: Judge) -> None:
+    """Raise ConfigError for a threshold that no mean of the judge can be compared with."""
+    low, high = judge.scale
+    if isinstance(judge, ClassifyJudge) and judge.scale != YES_NO:
+        raise _no_mean(name, judge.labels)
+    if is_of_another_scale(threshold, judge.scale):
+        raise ConfigError(f"thresholds: {off_scale(name, threshold, judge.scale)}")
+    if not low <= threshold <= high:
+        every = "no mean reaches it" if threshold > high else "every mean reaches it"
+        in_percent = (low, high) == (0, 1) and 1 < threshold <= 100
+        meant = f"Did you mean {threshold / 100:g}? " if in_percent else ""
+        raise ConfigError(
+            f"thresholds: {threshold:g} is off the scale of {name}, {low:g} to {high:g}, so {every}. "
+            f"{meant}Give a mean of that scale."
+        )
+
+
+def _no_mean(name: str, labels: Iterable[str]) -> ConfigError:
+    return ConfigError(
+        f"thresholds: {name} gives labels ({', '.join(labels)}), whose numbers have no mean. Leave its "
+        "threshold out, or give the labels scores from 0 to 1 in its file."
+    )
 
 
 def _below(metric: MetricSummary, threshold: float | None) -> list[str]:

@@ -10,8 +10,8 @@ import msgspec
 from ragstone.features.compare._chosen import choose_questions, chosen_before, only_chosen, without_verdict
 from ragstone.features.compare._modes import compare_modes
 from ragstone.features.compare._people import PeopleLabels
-from ragstone.features.compare.matching import JudgedRun
-from ragstone.features.compare.paired import EFFECT, compare_judged
+from ragstone.features.compare.matching import JudgedRun, same_questions
+from ragstone.features.compare.paired import EFFECT, check_share, compare_judged
 from ragstone.features.compare.values import ChosenQuestions, Comparison
 from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
@@ -22,6 +22,7 @@ from ragstone.kernel.runs.summary import RunSummary, chosen_in, read_summary, st
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import parse_rows, read_rows
 
+TEST = "this test"
 Place = os.PathLike[str] | str
 Source = Place | RunSummary | Iterable[Judgement | dict[str, Any]]
 RowT = TypeVar("RowT", Answer, Document, Judgement, Question, Ranking)
@@ -116,24 +117,39 @@ def _run_folder(source: Place | Iterable[Judgement | dict[str, Any]]) -> Path:
     return Path(source)
 
 
-def compare_with_baseline(
-    baseline: Path,
-    judgements: list[Judgement],
-    answers: list[Answer],
-    questions: list[Question],
-    *,
-    margin: float | None = None,
-    labels: Path | None = None,
-) -> Comparison:
-    """Return what the rows of a test (B) are against those of a run (A).
+class RunBaseline(msgspec.Struct, frozen=True, kw_only=True):
+    """The run (A) that the rows of a test (B) are compared with. margin: see compare."""
 
-    margin: see compare. labels: people's, of answers of both; one with the text of its answer counts only
-    while that is the same. Raises DataError where the two are not alike.
+    run: JudgedRun
+    margin: float | None
+    labels: PeopleLabels | None
+
+
+def read_baseline(
+    baseline: Path, questions: list[Question], *, margin: float | None, labels: Path | None
+) -> RunBaseline:
+    """Return what a test is compared with, before its application is asked.
+
+    questions: of the test. labels: people's, of answers of both; one with the text of its answer counts only
+    while that is the same. Raises DataError where the run is of other questions, ConfigError for a margin
+    that is none.
     """
-    now = JudgedRun(name="this test", judgements=judgements, answers=answers, questions=questions, judges={})
+    check_share("margin", margin)
     people = read_people(labels, {}) if labels else None
     then = read_judged(baseline, str(baseline), [])
-    return compare_judged(then, now, shared=None, margin=margin, labels=people)
+    if then.judgements:
+        ids = dict.fromkeys(row.question_id for row in then.judgements)
+        now = JudgedRun(name=TEST, judgements=[], questions=questions, judges={})
+        same_questions(then, now, ids, [question.id for question in questions], shared=None)
+    return RunBaseline(run=then, margin=margin, labels=people)
+
+
+def compare_with_baseline(
+    baseline: RunBaseline, judgements: list[Judgement], answers: list[Answer], questions: list[Question]
+) -> Comparison:
+    """Return what the rows of a test (B) are against its baseline. Raises DataError where they differ."""
+    now = JudgedRun(name=TEST, judgements=judgements, answers=answers, questions=questions, judges={})
+    return compare_judged(baseline.run, now, shared=None, margin=baseline.margin, labels=baseline.labels)
 
 
 def read_people(

@@ -142,6 +142,16 @@ def _questions(
     firsts, seconds = {first for first, _ in pairs}, {second for _, second in pairs}
     ours = dict.fromkeys(row.question_id for row in a.judgements if row.system in firsts)
     theirs = dict.fromkeys(row.question_id for row in b.judgements if row.system in seconds)
+    return same_questions(a, b, ours, theirs, shared=shared)
+
+
+def same_questions(
+    a: JudgedRun, b: JudgedRun, ours: Collection[str], theirs: Collection[str], *, shared: bool | None
+) -> tuple[list[str], int]:
+    """Return the ids that both have, with the same wording, and how many others there are.
+
+    ours, theirs: the ids of A and of B. shared: see match. Raises DataError where they are not the same.
+    """
     mine, said_b = _said(a), _said(b)
     common = [name for name in ours if name in theirs]
     reworded = [name for name in common if _differ(mine, said_b, name, 0)]

@@ -82,11 +82,8 @@ def compare_judged(
     answers to some questions. Raises DataError where the two cannot be compared or the labels are of
     nothing that is, ConfigError for a margin or an effect that is none.
     """
-    for name, share in (("margin", margin), ("min-effect", effect)):
-        if share is not None and not 0 < share < 1:
-            raise ConfigError(
-                f"{name} is {share:g}: give a share of the scale's width between 0 and 1, such as 0.02."
-            )
+    check_share("margin", margin)
+    check_share("min-effect", effect)
     a, b = fold_repeats(a), fold_repeats(b)
     matched = match(a, b, metrics=metrics, systems=systems, shared=shared)
     both = _Both(a, b, matched, seed, labels)
@@ -502,6 +499,14 @@ def _said(answer: Answer) -> tuple[object, ...]:
 
 # The least favourable first: it decides.
 ORDER: tuple[Outcome, ...] = ("failed", "cannot tell", "passed")
+
+
+def check_share(name: str, share: float | None) -> None:
+    """Raise ConfigError where a margin or an effect is none."""
+    if share is not None and not 0 < share < 1:
+        raise ConfigError(
+            f"{name} is {share:g}: give a share of the scale's width between 0 and 1, such as 0.02."
+        )
 
 
 def gate_of(metrics: Sequence[MetricComparison], margin: float | None) -> Gate:

@@ -22,6 +22,7 @@ from ragstone.kernel.document.numbers import (
     percent,
     signed,
     signed_interval,
+    value_range,
 )
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import Status
@@ -151,7 +152,7 @@ def spanned(development: Development, version: Version) -> str:
     if value is None or value.low is None or value.high is None:
         return "no interval"
     if development.measure == "difference":
-        return f"{number(-value.high)} to {number(-value.low)}"
+        return value_range(-value.high, -value.low)
     return interval(value)
 
 

@@ -1,7 +1,7 @@
 """What may be said of failure modes: each sentence with its condition."""
 
 from ragstone.features.modes.values import ModesSummary
-from ragstone.kernel.document.numbers import count, percent
+from ragstone.kernel.document.numbers import count, percent, percent_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.modes import Mode, ModeShare
 from ragstone.kernel.sentences import Sentence
@@ -12,7 +12,7 @@ FEW_WRONG = 20
 
 def interval_text(share: ModeShare | None) -> str:
     """Return an interval as `4 to 11 %`; empty without one."""
-    return f"{percent(share.low).removesuffix(' %')} to {percent(share.high)}" if share else ""
+    return percent_range(share.low, share.high) if share else ""
 
 
 def _of_mode(mode: Mode) -> dict[str, str]:

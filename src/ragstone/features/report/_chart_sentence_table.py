@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.document.numbers import number, percent, percent_ends
+from ragstone.kernel.document.numbers import number, percent, percent_ends, value_range
 from ragstone.kernel.document.plots.tables import share_text
 from ragstone.kernel.document.plots.values import PlotPoint, ShareRow
 from ragstone.kernel.errors import plural
@@ -56,7 +56,7 @@ def _widest(means: DrawnMeans) -> dict[str, str]:
     point = means.by_width[0]
     return {
         "name": f"{point.name} ({point.group})" if means.has_groups else point.name,
-        "ends": f"{number(point.low or 0.0)} to {number(point.high or 0.0)}",
+        "ends": value_range(point.low or 0.0, point.high or 0.0),
         "rows": plural(point.n or 0, "row"),
     }
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ragstone.features.sample._feedback_answered import CorrectedAnswers
 from ragstone.features.sample._feedback_rate import FeedbackShare
 from ragstone.features.sample.feedback import FeedbackSummary
-from ragstone.kernel.document.numbers import count, percent
+from ragstone.kernel.document.numbers import count, percent, percent_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence
 
@@ -16,7 +16,7 @@ def _of_share(share_of: Callable[[FeedbackSummary], FeedbackShare | None]) -> Ca
         assert share is not None, "the condition says so"
         return {
             "share": percent(share.value),
-            "range": f"{percent(share.low).removesuffix(' %')} to {percent(share.high)}",
+            "range": percent_range(share.low, share.high),
             "labels": plural(share.n, "labelled answer"),
             "exchanges": plural(summary.rate.n_exchanges if summary.rate else 0, "exchange"),
         }

@@ -10,7 +10,7 @@ from ragstone.features.watch._cells import DayCell, Trend, TrendPoint, trends
 from ragstone.features.watch._judged import LOG, THUMB, judge_words
 from ragstone.features.watch._use import FAILED_CALLS, ApplicationUse
 from ragstone.kernel.document.charts import Chart, ChartPanel
-from ragstone.kernel.document.numbers import count, number
+from ragstone.kernel.document.numbers import count, number, value_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.charts import Spec, band_layers
@@ -156,7 +156,7 @@ def _brief(point: TrendPoint | None) -> str:
 
 def _cells(point: TrendPoint) -> list[str]:
     counts = {status: point.statuses[status] for status in STATUSES if status in point.statuses}
-    ends = "" if point.low is None or point.high is None else f"{number(point.low)} to {number(point.high)}"
+    ends = "" if point.low is None or point.high is None else value_range(point.low, point.high)
     mean = "" if point.mean is None else number(point.mean)
     return [mean, ends, count(point.n), statuses(counts)]
 

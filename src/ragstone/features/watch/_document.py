@@ -38,7 +38,7 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.charts import ChartPanels
-from ragstone.kernel.document.numbers import count, number, one_line, people, usd
+from ragstone.kernel.document.numbers import count, number, one_line, people, usd, value_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import STATUSES
 from ragstone.kernel.runs.wording import agreement, doubt, statuses
@@ -440,7 +440,9 @@ def interval_of(point: TrendPoint) -> str:
     """Return the ends of an interval, empty where there is none."""
     if point.low is None or point.high is None:
         return ""
-    return f"{_placed(point.low, point)} to {_placed(point.high, point)}"
+    if _is_narrow(point):
+        return f"{_placed(point.low, point)} to {_placed(point.high, point)}"
+    return value_range(point.low, point.high)
 
 
 def mean_of(point: TrendPoint) -> str:
@@ -450,8 +452,11 @@ def mean_of(point: TrendPoint) -> str:
 
 def _placed(value: float, point: TrendPoint) -> str:
     """Return a value with two decimals, with three where two would not show the interval."""
-    narrow = point.low is not None and point.high is not None and point.high - point.low < NARROW
-    return f"{value:.3f}" if narrow else number(value)
+    return f"{value:.3f}" if _is_narrow(point) else number(value)
+
+
+def _is_narrow(point: TrendPoint) -> bool:
+    return point.low is not None and point.high is not None and point.high - point.low < NARROW
 
 
 def _interval(point: TrendPoint) -> str:

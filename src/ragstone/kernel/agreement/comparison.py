@@ -14,11 +14,10 @@ from ragstone.kernel.agreement.pairing import GradePairs, Human, Key, on_scale, 
 from ragstone.kernel.config import AgreementMeasure
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.thresholds import fits, off_scale
-from ragstone.kernel.records import OWN_THRESHOLD, Judgement
+from ragstone.kernel.records import OWN_THRESHOLD, YES_NO, Judgement
 from ragstone.kernel.statistics import MAX_GRADES, Floats, exact_matches, is_yes_no
 from ragstone.kernel.tables.labels import in_percent
 
-YES_NO = (0.0, 1.0)
 Scale = tuple[float, float] | None
 
 

@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.agreement.comparison import (
-    YES_NO,
     GradeComparison,
     JudgeId,
     MeasuredJudge,
@@ -21,7 +20,7 @@ from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note, 
 from ragstone.kernel.errors import plural, takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.summary import is_category
-from ragstone.kernel.records import Judgement, Label, split_repeat
+from ragstone.kernel.records import YES_NO, Judgement, Label, split_repeat
 from ragstone.kernel.statistics import RESAMPLES, Floats, is_yes_no, mean_estimate, prediction_powered_mean
 from ragstone.kernel.tables import Rows
 

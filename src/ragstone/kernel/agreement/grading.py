@@ -36,7 +36,6 @@ from ragstone.kernel.agreement.card import (
 )
 from ragstone.kernel.agreement.comparison import (
     PREFERENCE,
-    YES_NO,
     GradeComparison,
     JudgeId,
     MeasuredJudge,
@@ -55,7 +54,7 @@ from ragstone.kernel.agreement.probabilities import probabilities_beside
 from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.summary import is_category
-from ragstone.kernel.records import NO_MODEL, Judgement, Label
+from ragstone.kernel.records import NO_MODEL, YES_NO, Judgement, Label
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
 from ragstone.kernel.tables import Rows

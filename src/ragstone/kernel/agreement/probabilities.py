@@ -13,9 +13,9 @@ from ragstone.kernel.agreement._probability_sentence_table import (
     OF_VERDICT,
     ProbabilitiesBesidePeople,
 )
-from ragstone.kernel.agreement.comparison import YES_NO, GradeComparison, Scale
+from ragstone.kernel.agreement.comparison import GradeComparison, Scale
 from ragstone.kernel.agreement.pairing import GradePairs
-from ragstone.kernel.records import OWN_THRESHOLD, Judgement
+from ragstone.kernel.records import OWN_THRESHOLD, YES_NO, Judgement
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import (
     Calibration,

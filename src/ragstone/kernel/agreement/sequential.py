@@ -18,7 +18,7 @@ from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
 from ragstone.kernel.agreement.pairing import GradePairs, human_scores, inclusion_of
 from ragstone.kernel.agreement.policies import labels_under, without_voluntary
 from ragstone.kernel.errors import ConfigError, DataError, nearest, takes_rows
-from ragstone.kernel.records import NO_MODEL, Judgement, Label
+from ragstone.kernel.records import NO_MODEL, YES_NO, Judgement, Label
 from ragstone.kernel.statistics import usual_kappa
 from ragstone.kernel.statistics.anytime import (
     Betting,
@@ -185,7 +185,7 @@ def _bets(
     if not grades:
         return None, " ".join(comparison.notes[:1])
     if name == "agreement":
-        return bet_on_mean(human == scored, (0.0, 1.0), clusters, chances=chances), None
+        return bet_on_mean(human == scored, YES_NO, clusters, chances=chances), None
     if human.min() == human.max():
         return None, "Kappa needs labels of two different grades: people gave the same one every time."
     steps = np.diff(human)

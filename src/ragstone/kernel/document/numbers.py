@@ -26,12 +26,20 @@ def interval(estimate: Estimate) -> str:
     """Return the interval's ends, without its level."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
-    return f"{number(estimate.low)} to {number(estimate.high)}"
+    return value_range(estimate.low, estimate.high)
+
+
+def value_range(low: float, high: float) -> str:
+    """Return two ends, as `10.0 to 35.0`: both with as many decimals."""
+    return " to ".join(numbers((low, high)))
 
 
 def signed(value: float) -> str:
     """Return a difference with its sign, also that of a gain."""
-    text = number(value)
+    return _with_sign(number(value))
+
+
+def _with_sign(text: str) -> str:
     return text if text.startswith("−") or float(text) == 0 else f"+{text}"
 
 
@@ -39,7 +47,12 @@ def signed_interval(estimate: Estimate) -> str:
     """Return the ends of a difference's interval."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
-    return f"{signed(estimate.low)} to {signed(estimate.high)}"
+    return signed_range(estimate.low, estimate.high)
+
+
+def signed_range(low: float, high: float) -> str:
+    """Return the two ends of a difference, as `−5.0 to +35.0`: both with as many decimals."""
+    return " to ".join(map(_with_sign, numbers((low, high))))
 
 
 def p_value(p: float) -> str:
@@ -87,19 +100,28 @@ def with_ends(estimate: Estimate | None) -> str:
 
 def percent(share: float) -> str:
     """Return a share in per cent, `12 %`, with a decimal below ten."""
-    return f"{_percent(share)} %"
+    return f"{_percent(share, _percent_places(share))} %"
 
 
 def percent_ends(estimate: Estimate) -> str:
-    """Return the ends of a share's interval, as `3.1 to 21 %`."""
+    """Return the ends of a share's interval, as `12 to 21 %`."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
-    return f"{_percent(estimate.low)} to {_percent(estimate.high)} %"
+    return percent_range(estimate.low, estimate.high)
 
 
-def _percent(share: float) -> str:
-    value = 100 * share
-    return (f"{value:.1f}" if 0 < abs(value) < 9.95 else f"{value:.0f}").replace("-", "−")
+def percent_range(low: float, high: float) -> str:
+    """Return two shares in per cent, as `3.1 to 21.4 %`: both with a decimal if one of them has it."""
+    places = max(map(_percent_places, (low, high)))
+    return f"{_percent(low, places)} to {_percent(high, places)} %"
+
+
+def _percent(share: float, places: int) -> str:
+    return f"{100 * share:z.{places}f}".replace("-", "−")
+
+
+def _percent_places(share: float) -> int:
+    return 1 if 0 < abs(100 * share) < 9.95 else 0
 
 
 def one_line(text: str, most: int) -> str:

@@ -13,6 +13,7 @@ from ragstone.kernel.judging.repeated import RepeatedRows, RepeatedScores, fold
 from ragstone.kernel.records import (
     STATEMENT,
     STATUSES,
+    YES_NO,
     Judgement,
     Question,
     Said,
@@ -148,7 +149,7 @@ def is_category(row: Judgement) -> bool:
     Labels with scores from 0 to 1 are graded by whoever wrote the judge, as right, in part and wrong; their
     mean is a share of what could be had. The mean of 1 remember, 2 understand, ... 6 create is none.
     """
-    return row.label is not None and row.scale not in (None, (0.0, 1.0))
+    return row.label is not None and row.scale not in (None, YES_NO)
 
 
 class MetricSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):

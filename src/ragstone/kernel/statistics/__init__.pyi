@@ -20,7 +20,14 @@ from .intervals import (
     wilson_interval,
 )
 from .kappa import MAX_GRADES, Disagreement, cohen_kappa, contingency_table, exact_matches
-from .mean import difference_estimates, mean_bounds, mean_contrast, mean_estimate, mean_estimates
+from .mean import (
+    difference_estimates,
+    is_same_mean,
+    mean_bounds,
+    mean_contrast,
+    mean_estimate,
+    mean_estimates,
+)
 from .orders import compare_orders, tau_estimate
 from .paired import holm, mcnemar_p
 from .ppi import PredictionPowered, prediction_powered_mean
@@ -60,6 +67,7 @@ __all__ = [
     "difference_interval",
     "exact_matches",
     "holm",
+    "is_same_mean",
     "is_yes_no",
     "kappa_estimate",
     "kendall_tau",

@@ -1,5 +1,6 @@
 """The one place where a mean, or a difference of means, is taken and given its interval."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -45,6 +46,11 @@ def mean_estimate(
     return mean_estimates(
         {"": values}, clusters, seed=seed, resamples=resamples, level=level, proportion=proportion
     )[""]
+
+
+def is_same_mean(mean: float, other: float) -> bool:
+    """Return whether two means are equal, apart from the rounding of their sums."""
+    return math.isclose(mean, other, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def mean_bounds(mean: float, n: int, n_missing: int, ends: tuple[float, float]) -> tuple[float, float]:

@@ -1,6 +1,5 @@
 """What the report of a bench of answerers says in sentences."""
 
-import math
 from collections.abc import Sequence
 
 from ragstone.features.bench._words import all_of, measures_in, size
@@ -21,7 +20,7 @@ from ragstone.kernel.document.numbers import count, interval, number, usd
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.wording import statuses
-from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics import Estimate, is_same_mean
 
 FEW = ("too few scores", "stopped")  # verdicts on cells whose means do not compare with those of others
 MEASURES = (
@@ -130,7 +129,12 @@ def _best(condition: Condition, rows: Sequence[AnswerStanding], board: AnswerBoa
         every = "both" if n_stopped == 2 else f"all {count(n_stopped)}"
         return f"{every} cells stopped early, so none is said to be the best"
     means = [row.score.mean for row in rows if row.score]
-    if not n_worse and not n_stopped and len(means) > 1 and all(_is_same(mean, means[0]) for mean in means):
+    if (
+        not n_worse
+        and not n_stopped
+        and len(means) > 1
+        and all(is_same_mean(mean.value, means[0].value) for mean in means)
+    ):
         every = "both cells" if len(means) == 2 else f"all {count(len(means))} cells"
         have = "have" if len(means) == len(rows) else "with a score have"
         return f"{every} {have} the same {board.measure} {_shared(means)}"
@@ -167,7 +171,7 @@ def _first_named(
             "count",
             [first.cell.label, *higher],
         )
-    tied = [(row, mean) for row, mean in enough if own and _is_same(mean, own)]
+    tied = [(row, mean) for row, mean in enough if own and is_same_mean(mean.value, own.value)]
     names, means = [row.cell.label for row, _ in tied], [mean for _, mean in tied]
     few = [mean for row, mean in scored if row.verdict in FEW]
     some = " of the cells with enough scores" if any(own and not _is_above(own, mean) for mean in few) else ""
@@ -175,12 +179,8 @@ def _first_named(
     return f"{have} the highest {measure}{some} {_shared(means)}", names
 
 
-def _is_same(mean: Estimate, other: Estimate) -> bool:
-    return math.isclose(mean.value, other.value, rel_tol=1e-9, abs_tol=1e-12)
-
-
 def _is_above(mean: Estimate, other: Estimate) -> bool:
-    return mean.value > other.value and not _is_same(mean, other)
+    return mean.value > other.value and not is_same_mean(mean.value, other.value)
 
 
 def _shared(means: Sequence[Estimate]) -> str:

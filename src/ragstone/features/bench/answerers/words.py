@@ -61,7 +61,17 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.charts import dot
-from ragstone.kernel.document.numbers import count, counted, interval, number, seconds, usd, with_ends
+from ragstone.kernel.document.numbers import (
+    count,
+    counted,
+    interval,
+    number,
+    percent,
+    percent_ends,
+    seconds,
+    usd,
+    with_ends,
+)
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.llm.budget import sum_usd
@@ -281,15 +291,10 @@ def _share(
         else:
             value, ends = percent(estimate.value), "no interval"
             if estimate.low is not None and estimate.high is not None:
-                ends = f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f} %"
+                ends = percent_ends(estimate)
         return Cell(value, f"of {count(estimate.n)}, {ends}", "strong")
 
     return head or HEADS.get(name, name), cell
-
-
-def percent(value: float) -> str:
-    """Return a share as `72 %`."""
-    return f"{100 * value:.0f} %"
 
 
 def _ranks(board: AnswerBoard) -> list[Block]:

@@ -1,6 +1,5 @@
 """A bench of judges: what bench.json holds, and its report."""
 
-import math
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -60,7 +59,7 @@ from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import listed, statuses, with_left_out
-from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics import Estimate, is_same_mean
 from ragstone.kernel.tables.shown import Displayed
 
 BENCH = "bench.json"
@@ -411,14 +410,14 @@ def _beyond_chance(beyond: tuple[str, Estimate], board: JudgeBoard, *, n_same: i
     measure, estimate = beyond
     others = [row.agreement[measure].value for row in board.standings[:n_same] if measure in row.agreement]
     where = " where it is defined" if len(others) < n_same else ""
-    if math.isclose(min(others), max(others)):
+    if is_same_mean(min(others), max(others)):
         return f"{measure} {with_ends(estimate)}{where}"
     return f"{measure} from {number(min(others))} to {number(max(others))}{where}"
 
 
 def _as_high(board: JudgeBoard) -> list[str]:
     first = board.standings[0].value.value
-    return [row.cell.name for row in board.standings if math.isclose(row.value.value, first)]
+    return [row.cell.name for row in board.standings if is_same_mean(row.value.value, first)]
 
 
 def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:

@@ -49,7 +49,7 @@ from ragstone.kernel.runs.charts import SHOWN_SYSTEMS, Spec, axis_ends, band_lay
 from ragstone.kernel.runs.order_plots import rank_plot
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import with_left_out
-from ragstone.kernel.statistics import Estimate, negated
+from ragstone.kernel.statistics import Estimate, is_same_mean, negated
 from ragstone.kernel.tables.shown import Displayed
 
 LEADERBOARD = "leaderboard.json"
@@ -62,7 +62,6 @@ LEFT_TO_PAGES = ("precision", "map")
 SHOWN_QUESTIONS = 3
 QUESTION_LENGTH = 90
 PAGE = "report.html and --json"
-TIE = 1e-12  # means that differ by less are the same
 HEIGHT = 240  # pixels of a chart of batches
 SHOWN_BATCHES, SHOWN_PLACES = 20, 8  # in a terminal
 PLACES: tuple[Made[Standing], ...] = (
@@ -448,7 +447,8 @@ def outcome(board: Leaderboard) -> str:
     first, *rest = board.standings
     if not rest:
         return f"{first.configuration.name} is the only configuration that was measured."
-    tied = [row for row in rest if row.comparison and abs(row.comparison.difference.value) < TIE]
+    highest_mean = lead_of(first, board).value
+    tied = [row for row in rest if is_same_mean(lead_of(row, board).value, highest_mean)]
     best = all_of([row.configuration.name for row in (first, *tied)])
     alike = [
         row.configuration.name for row in rest if row.verdict == "not distinguishable" and row not in tied

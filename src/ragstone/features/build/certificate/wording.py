@@ -16,7 +16,7 @@ from ragstone.kernel.dataset.certificate import (
     Group,
     ReviewNumbers,
 )
-from ragstone.kernel.document.numbers import count, interval, number, people, percent, usd
+from ragstone.kernel.document.numbers import count, interval, number, people, percent, percent_range, usd
 from ragstone.kernel.errors import plural
 
 STEPS: dict[Step, str] = {
@@ -230,7 +230,7 @@ def asked_closed_book(certificate: Certificate) -> str:
     low, high = known.rate.low or 0.0, known.rate.high or 0.0
     return (
         f"{count(known.n_known)} of {count(known.n_asked)} ({percent(known.rate.value)}, interval "
-        f"{percent(low)} to {percent(high)}){guessed}{failed}"
+        f"{percent_range(low, high)}){guessed}{failed}"
     )
 
 

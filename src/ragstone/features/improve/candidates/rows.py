@@ -27,10 +27,8 @@ from ragstone.kernel.judging.finding import CallCost, add_costs
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
 from ragstone.kernel.judging.tuned import is_tuned_on
-from ragstone.kernel.records import Answer, Judgement, Usage
+from ragstone.kernel.records import YES_NO, Answer, Judgement, Usage
 from ragstone.kernel.statistics import MAX_GRADES, Codes, Floats, is_yes_no
-
-YES_NO = (0.0, 1.0)
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):

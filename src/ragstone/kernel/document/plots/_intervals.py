@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from ragstone.kernel.document.numbers import number
+from ragstone.kernel.document.numbers import number, value_range
 from ragstone.kernel.document.plots._axes import captions, spread, tick_label, tick_text, ticks
 from ragstone.kernel.document.plots._pen import WIDE, Sketch, box, dot, legend, path, place, write
 from ragstone.kernel.document.plots._text import FONT, column, text_width
-from ragstone.kernel.document.plots.tables import difference_text
+from ragstone.kernel.document.plots.tables import difference_range, difference_text
 from ragstone.kernel.document.plots.values import Intervals, PlotPoint
 
 MOST = 40  # lines of a drawing; the table has them all
@@ -97,8 +97,8 @@ def _line(
 
 
 def _text(figure: Intervals, point: PlotPoint) -> str:
-    show = difference_text if figure.is_signed else number
+    show, ends = (difference_text, difference_range) if figure.is_signed else (number, value_range)
     value = show(point.value or 0.0)
     if point.low is None or point.high is None:
         return value
-    return f"{value} ({show(point.low)} to {show(point.high)})"
+    return f"{value} ({ends(point.low, point.high)})"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ragstone.kernel.document.numbers import percent
+from ragstone.kernel.document.numbers import percent, percent_range
 from ragstone.kernel.document.plots._axes import tick_label
 from ragstone.kernel.document.plots._pen import Sketch, box, dot, path, place, write
 from ragstone.kernel.document.plots._text import FONT, wrapped
@@ -71,7 +71,7 @@ def _counts(points: list[PlotPoint], x_of: Callable[[float], float], floor: floa
 
 def _tip(figure: Reliability, point: PlotPoint) -> str:
     ends = (
-        f" ({percent(point.low)} to {percent(point.high)})"
+        f" ({percent_range(point.low, point.high)})"
         if point.low is not None and point.high is not None
         else ""
     )

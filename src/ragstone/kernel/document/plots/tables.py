@@ -3,7 +3,17 @@
 import math
 from collections.abc import Callable
 
-from ragstone.kernel.document.numbers import count, number, percent, seconds, signed, usd
+from ragstone.kernel.document.numbers import (
+    count,
+    number,
+    percent,
+    percent_range,
+    seconds,
+    signed,
+    signed_range,
+    usd,
+    value_range,
+)
 from ragstone.kernel.document.plots.values import (
     Frontier,
     Intervals,
@@ -18,6 +28,8 @@ from ragstone.kernel.document.plots.values import (
 ALMOST = 0.995  # from here on a share is rounded to all
 NumberTable = tuple[list[str], list[list[str]]]
 
+SMALL = 0.1  # a difference that is shown with three decimals
+
 
 def numbers_of(figure: PlotFigure) -> NumberTable:
     """Return what a figure shows as a table: the heads of its columns, and its rows."""
@@ -31,7 +43,13 @@ def numbers_of(figure: PlotFigure) -> NumberTable:
             return ["Question", figure.before, figure.after, f"{figure.after} − {figure.before}"], rows
         case Reliability():
             bins = [
-                [point.name, count(point.n or 0), _share(point.x), _share(point.value), _ends(point, percent)]
+                [
+                    point.name,
+                    count(point.n or 0),
+                    _share(point.x),
+                    _share(point.value),
+                    _ends(point, percent_range),
+                ]
                 for point in figure.points
             ]
             heads = [figure.across.capitalize(), figure.upwards.capitalize()]
@@ -64,8 +82,18 @@ def price_text(value: float, unit: PriceUnit) -> str:
 
 def difference_text(value: float) -> str:
     """Return a difference with its sign; a small one with three decimals, for its ends lie near 0."""
-    if abs(value) >= 0.1:
-        return signed(value)
+    return signed(value) if abs(value) >= SMALL else _three_decimals(value)
+
+
+def difference_range(low: float, high: float) -> str:
+    """Return the two ends of a difference, both with three decimals where one is small."""
+    ends = abs(low), abs(high)
+    if min(ends) >= SMALL or max(ends) >= 1:
+        return signed_range(low, high)
+    return f"{_three_decimals(low)} to {_three_decimals(high)}"
+
+
+def _three_decimals(value: float) -> str:
     text = f"{value:+z.3f}".replace("-", "−")
     return text.removeprefix("+") if float(f"{value:.3f}") == 0 else text
 
@@ -73,13 +101,13 @@ def difference_text(value: float) -> str:
 def _interval_numbers(figure: Intervals) -> NumberTable:
     several = len({point.group for point in figure.points}) > 1
     counted = any(point.n is not None for point in figure.points)
-    show = difference_text if figure.is_signed else number
+    show, ends = (difference_text, difference_range) if figure.is_signed else (number, value_range)
     rows = [
         [
             point.name,
             *([point.group] if several else []),
             show(point.value) if point.is_known and point.value is not None else "unknown",
-            _ends(point, show),
+            _ends(point, ends),
             *([count(point.n) if point.n is not None else ""] if counted else []),
         ]
         for point in figure.points
@@ -111,7 +139,7 @@ def _frontier_numbers(figure: Frontier) -> NumberTable:
             point.name,
             price(point),
             _number(point.value),
-            _ends(point, number),
+            _ends(point, value_range),
             *([is_best(point)] if figure.has_frontier else []),
         ]
         for point in figure.points
@@ -132,7 +160,7 @@ def _share(value: float | None) -> str:
     return "unknown" if value is None else percent(value)
 
 
-def _ends(point: PlotPoint, show: Callable[[float], str]) -> str:
+def _ends(point: PlotPoint, show: Callable[[float, float], str]) -> str:
     if point.low is None or point.high is None:
         return "no interval"
-    return f"{show(point.low)} to {show(point.high)}"
+    return show(point.low, point.high)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragstone.kernel.errors import DataError, plural
-from ragstone.kernel.records import OWN_THRESHOLD, Answer, Status
+from ragstone.kernel.records import OWN_THRESHOLD, YES_NO, Answer, Status
 from ragstone.kernel.tables._yes_no import as_yes_no
 from ragstone.kernel.tables.columns import as_number
 from ragstone.kernel.tables.labels import CRITERIA, words_error
@@ -88,7 +88,6 @@ _WORD = 100  # characters of a label that is shown
 _NUMERAL = re.compile(
     r"\s*[-+]?(?:[\d.,]+(?:e[-+]?\d+)?\s*%?|nan|inf(?:inity)?)\s*", re.ASCII | re.IGNORECASE
 )
-YES_NO: Scale = (0.0, 1.0)
 
 
 def metric_of(name: str) -> str:
@@ -130,7 +129,7 @@ def judgement_rows(
         scale = scales.get(judge)
         label = outcome.pop("label", None)
         # A score that comes with a label counts as the number of a category, unless it is a share.
-        beside = label is not None and scale not in (None, (0.0, 1.0))
+        beside = label is not None and scale not in (None, YES_NO)
         notes = _metadata(one, earlier) | ({"label": label} if beside else {})
         row = {
             "question_id": question_id,

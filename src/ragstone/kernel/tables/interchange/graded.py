@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import NO_MODEL, STATUSES, Answer, Label, Status
+from ragstone.kernel.records import NO_MODEL, STATUSES, YES_NO, Answer, Label, Status
 from ragstone.kernel.tables.columns import field_of
-from ragstone.kernel.tables.interchange.assessments import YES_NO, Assessment, Scale, answered_in
+from ragstone.kernel.tables.interchange.assessments import Assessment, Scale, answered_in
 from ragstone.kernel.tables.interchange.samples import (
     case_answer,
     cases_in,

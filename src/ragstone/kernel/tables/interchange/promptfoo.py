@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import NO_MODEL, Answer
-from ragstone.kernel.tables.interchange.assessments import YES_NO, Assessment
+from ragstone.kernel.records import NO_MODEL, YES_NO, Answer
+from ragstone.kernel.tables.interchange.assessments import Assessment
 from ragstone.kernel.tables.interchange.graded import Subjects, apart
 from ragstone.kernel.tables.interchange.values import (
     amount_in,
