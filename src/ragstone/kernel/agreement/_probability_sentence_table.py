@@ -241,7 +241,7 @@ SUREST_RIGHT = Sentence[Facts](
 )
 SUREST_WRONG = Sentence[Facts](
     code="surest-less-often-right",
-    text="Where it is surest, it is wrong more often: of the {coverage} that it is surest of, people share "
+    text="Its verdicts on the {coverage} of answers that it is surest of are wrong more often: people share "
     "its verdict on {right}; of all answers, on {all}.",
     when="as surest-more-often-right, the interval being below 0",
     holds=lambda facts: facts.surest(False),
@@ -251,7 +251,7 @@ SUREST_WRONG = Sentence[Facts](
 )
 SUREST_NOT_SHOWN = Sentence[Facts](
     code="surest-not-shown",
-    text="It is not shown to be right more often where it is surer: of the {coverage} that it is surest of, "
+    text="Its verdicts on the {coverage} of answers that it is surest of are not shown to be right more often: "
     "people share its verdict on {right}; of all answers, on {all}.",
     when="as surest-more-often-right, the interval holding 0, or none being there",
     holds=lambda facts: facts.surest(None),
