@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.kernel.document.numbers import number
+from ragstone.kernel.document.numbers import number, value_range
 from ragstone.kernel.document.plots.values import PlotPoint
 from ragstone.kernel.sentences import Sentence
 
@@ -36,7 +36,7 @@ def _highest(board: BoardPoints) -> dict[str, str]:
         "name": f"{first.name} ({first.group})" if several else first.name,
         "end": "lowest" if board.is_low_best else "highest",
         "mean": number(first.value or 0.0),
-        "ends": f"{number(low)} to {number(high)}",
+        "ends": value_range(low, high),
     }
 
 

@@ -96,21 +96,31 @@ def learning_headline(learning: Learning) -> str:
 
 def _why_not(learning: Learning) -> str:
     if learning.tested is not None and learning.by == "probabilities":
-        return (
-            f"{learning.chosen} was the nearest to people's yes and no on dev; the test part does not show "
-            "that it is, or its verdicts agree worse there."
+        shown = (
+            f"its verdicts agree worse on the test part ({_difference(learning.tested)})"
+            if learning.tested.test.verdict == "worse"
+            else "the test part does not show that it is"
         )
+        return f"{learning.chosen} was the nearest to people's yes and no on dev; {shown}."
     if learning.tested is not None:
-        return (
-            f"{learning.chosen} was the best on dev, and on the test part the difference is no more than "
-            f"chance ({signed(learning.tested.test.difference.value)}, {p_told(learning.tested.test.p)})."
+        shown = (
+            "it agrees worse on the test part"
+            if learning.tested.test.verdict == "worse"
+            else "the test part does not show a difference"
         )
+        return f"{learning.chosen} was the best on dev, but {shown} ({_difference(learning.tested)})."
     if any(candidate.state == "measured" for candidate in learning.candidates):
         return "No candidate gained more than one standard error on dev, so the test part stays closed."
     return "Nothing could be tried: see the reasons."
 
 
+def _difference(tested: LearnedTest) -> str:
+    return f"{signed(tested.test.difference.value)}, {p_told(tested.test.p)}"
+
+
 def _needed(learning: Learning) -> str:
+    if learning.tested is not None and learning.tested.test.verdict == "worse":
+        return ""
     n_all = learning.n_dev + learning.n_test
     few = f" With {count(n_all)} labels that is the usual result." if n_all < 2 * USUALLY_TOO_FEW else ""
     if learning.needed is None or learning.needed_gain is None or learning.by == "probabilities":
@@ -134,10 +144,16 @@ def set_text(learning: Learning) -> str:
         if learning.n_tied
         else ""
     )
+    tuned = (
+        f" {plural(learning.n_tuned, 'answer')} {'is' if learning.n_tuned == 1 else 'are'} left out: a judge "
+        "was made with the questions."
+        if learning.n_tuned
+        else ""
+    )
     return (
         f"{learning.labels}: {plural(learning.n_dev, 'labelled answer')} to "
         f"{plural(learning.n_questions, 'question')} on the "
-        f"dev part, {count(learning.n_test)} on the test part.{cut}{tied}"
+        f"dev part, {count(learning.n_test)} on the test part.{cut}{tied}{tuned}"
     )
 
 
@@ -247,7 +263,7 @@ def _ends3(estimate: Estimate) -> str:
 
 
 def _number3(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−")
+    return f"{value:z.3f}".replace("-", "−")
 
 
 def history_lines(learning: Learning) -> list[str]:

@@ -132,6 +132,7 @@ async def learn(task: LearningTask, session: Session, store: DevelopmentStore, w
         n_questions=len(set(rows.clusters)),
         n_test=len(closed.answers),
         n_tied=rows.n_tied,
+        n_tuned=rows.n_tuned + closed.n_tuned,
         candidates=[],
     )
     if before.cut_off:

@@ -106,7 +106,8 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     where grades are compared. by: what decided; `probabilities` where calibration alone was tried, and
     probabilities came nearer to people's yes and no: better is what is so on the test part, too, and agrees
     no worse there. n_dev, n_test: labelled answers of the parts, n_tied: those of dev on which
-    annotators tie, which are left out. chosen: the candidate that went to the test part, None where none was
+    annotators tie, which are left out; n_tuned: those of both parts that are left out, because a judge was
+    fitted on their questions. chosen: the candidate that went to the test part, None where none was
     good enough. needed: labelled answers in all by which a gain of needed_gain would be found, that of the
     best candidate on dev, or a tenth of the scale where none gained; None where that is unknown.
     new_version, version_path: of the better judge, None where the judge stays as it is. cut_off: the budget
@@ -132,6 +133,7 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     cut_off: bool = False
     notes: list[str] = []
     by: Literal["agreement", "probabilities"] = "agreement"
+    n_tuned: int = 0
 
     @property
     def verdict(self) -> Literal["better", "no better", "over budget"]:

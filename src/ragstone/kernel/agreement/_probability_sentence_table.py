@@ -251,8 +251,8 @@ SUREST_WRONG = Sentence[Facts](
 )
 SUREST_NOT_SHOWN = Sentence[Facts](
     code="surest-not-shown",
-    text="Its verdicts on the {coverage} of answers that it is surest of are not shown to be right more often: "
-    "people share its verdict on {right}; of all answers, on {all}.",
+    text="Its verdicts on the {coverage} of answers that it is surest of are not shown to be right more "
+    "often: people share its verdict on {right}; of all answers, on {all}.",
     when="as surest-more-often-right, the interval holding 0, or none being there",
     holds=lambda facts: facts.surest(None),
     needs={name: SUREST[name] for name in ("coverage", "right", "all")},
@@ -283,7 +283,7 @@ def _value(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
+    return f"{value:+z.3f}".replace("-", "−")
 
 
 def _percent(share: float) -> str:

@@ -565,11 +565,11 @@ def _percent(share: float) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:+.1f}".replace("-", "−")
+    return f"{100 * share:+z.1f}".replace("-", "−")
 
 
 def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return f"{value:z.2f}".replace("-", "−")
 
 
 HEADS = (

@@ -16,7 +16,7 @@ from ragstone.features.bench.answerers._values import (
 )
 from ragstone.kernel.config import Condition
 from ragstone.kernel.document.blocks import Block, Heading, Listing, Paragraph
-from ragstone.kernel.document.numbers import count, interval, number, usd
+from ragstone.kernel.document.numbers import count, interval, number, usd, value_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.wording import statuses
@@ -321,7 +321,7 @@ def stopped_text(stopped: StoppedConfiguration) -> str:
     """Return when a configuration stopped, against whom, and beyond what doubt."""
     left_out = f", {count(stopped.n_left_out)} without a score of both left out" if stopped.n_left_out else ""
     often = f"at most once in {count(int(1 / stopped.doubt))}" if stopped.doubt >= 1e-6 else RARELY
-    ends = f"{number(-stopped.high)} to {number(-stopped.low)}"
+    ends = value_range(-stopped.high, -stopped.low)
     return (
         f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: worse than "
         f"{stopped.against} {IN_ITS_EYES}, by {number(-stopped.difference)} ({ends}) on "

@@ -52,7 +52,7 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.charts import dot
-from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, with_ends
+from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, value_range, with_ends
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.llm.budget import sum_usd
@@ -412,7 +412,7 @@ def _beyond_chance(beyond: tuple[str, Estimate], board: JudgeBoard, *, n_same: i
     where = " where it is defined" if len(others) < n_same else ""
     if is_same_mean(min(others), max(others)):
         return f"{measure} {with_ends(estimate)}{where}"
-    return f"{measure} from {number(min(others))} to {number(max(others))}{where}"
+    return f"{measure} from {value_range(min(others), max(others))}{where}"
 
 
 def _as_high(board: JudgeBoard) -> list[str]:

@@ -21,7 +21,7 @@ from ragstone.features.improve.learned import (
 from ragstone.features.improve.values import Scale, humans_of
 from ragstone.kernel.agreement.pairing import Human, Key, partners_of
 from ragstone.kernel.config import AgreementMeasure
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.finding import CallCost, add_costs
 from ragstone.kernel.judging.stack import StackJudge
@@ -53,7 +53,8 @@ class LearningRows(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Answers on which people's grade is settled, in one order throughout.
 
     human: (n,). group: (n,), numbers of the groups that questions and documents tie together; fold: (n,).
-    clusters: what answers share for a test. n_tied: answers that are left out, because annotators tie.
+    clusters: what answers share for a test. n_tied: answers that are left out, because annotators tie;
+    n_tuned: because a judge was fitted on their questions.
     """
 
     answers: list[Answer]
@@ -65,6 +66,7 @@ class LearningRows(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     unit: Unit
     seed: int
     n_tied: int = 0
+    n_tuned: int = 0
 
     def worths(self, scores: Floats, yes_from: float | None) -> Floats:
         """Return what the scores of a judge are worth, (n,)."""
@@ -212,6 +214,7 @@ def untouched(rows: LearningRows, judges: Sequence[Judge]) -> LearningRows:
         human=rows.human[free],
         group=rows.group[free],
         fold=rows.fold[free],
+        n_tuned=rows.n_tuned + len(rows.answers) - len(free),
     )
 
 
@@ -302,12 +305,17 @@ def check_rows(rows: LearningRows, closed: LearningRows, name: str) -> None:
     """Raise DataError for labels that nothing can be learned from. closed: of the test part."""
     n, n_all = len(rows.answers), len(rows.answers) + len(closed.answers)
     if n_all < FEWEST:
-        n_tied = rows.n_tied + closed.n_tied
+        n_tied, n_tuned = rows.n_tied + closed.n_tied, rows.n_tuned + closed.n_tuned
+        tuned = (
+            f" {plural(n_tuned, 'more answer')} cannot count: a judge was made with the questions."
+            if n_tuned
+            else ""
+        )
         tied = f" Annotators tie on {n_tied} more: have someone settle them." if n_tied else ""
         raise DataError(
             f"{name}: too few labelled answers ({n_all}): fewer than {FEWEST} teach nothing that "
             "would last. Label more: with 200, half to learn from and half to test, a gain of "
-            f"about ten points shows.{tied}"
+            f"about ten points shows.{tied}{tuned}"
         )
     values = np.unique(rows.human)
     if len(values) < 2:
