@@ -176,6 +176,16 @@ def test_answers_that_a_judge_did_not_score_are_left_out_and_counted():
     assert (fit.in_sample.n_answers, fit.n_left_out) == (N - 2, 2)
 
 
+def test_answers_whose_questions_a_judge_was_tuned_on_are_counted_apart(says):
+    judgements, labels = given()
+    tuned = [msgspec.structs.replace(row, metadata={"tuned": True}) for row in judgements[:5]]
+    fit = fit_cascade([*tuned, *judgements[5:]], labels, cheap="containment", agreement=0.9)
+    assert (fit.in_sample.n_answers, fit.n_left_out, fit.n_tuned) == (N - 5, 0, 5)
+    with pytest.raises(DataError) as error:
+        fit_cascade([*tuned, *judgements[5:]], labels, cheap="containment", agreement=0.999)
+    says(error.value)
+
+
 def test_an_unknown_price_stays_unknown():
     judgements, labels = given()
     judgements[-1] = msgspec.structs.replace(judgements[-1], cost_usd=None)

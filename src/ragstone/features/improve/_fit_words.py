@@ -82,6 +82,10 @@ def _remarks(fit: CascadeFit) -> list[str]:
         )
     if fit.n_left_out:
         lines.append(f"{plural(fit.n_left_out, 'labelled answer')} left out: no score by both judges.")
+    if fit.n_tuned:
+        lines.append(
+            f"{plural(fit.n_tuned, 'labelled answer')} left out: a judge was made with the questions."
+        )
     return lines
 
 

@@ -149,7 +149,8 @@ class CascadeFit(msgspec.Struct, frozen=True, kw_only=True):
     flatters it. cross_validated: each answer decided with thresholds that were fitted without its question;
     None for fewer than two questions. n_folds_out: folds in which no interval reached the agreement, so that
     every answer was handed on. tested: on questions that were set apart; None if none were. n_left_out:
-    labelled answers that one of the judges did not score, by neither fitted nor measured. spent, dear_alone:
+    labelled answers that one of the judges did not score, by neither fitted nor measured; n_tuned: those on
+    whose questions one was tuned. spent, dear_alone:
     what the cascade would have taken for all these answers, and the dear judge alone; USD are None where a
     price is unknown.
     """
@@ -161,6 +162,7 @@ class CascadeFit(msgspec.Struct, frozen=True, kw_only=True):
     n_folds_out: int
     tested: FitFigures | None
     n_left_out: int
+    n_tuned: int = 0
     spent: Usage
     spent_usd: float | None
     dear_alone: Usage

@@ -26,7 +26,7 @@ from ragstone.features.improve._thresholds import (
     outcomes_of,
 )
 from ragstone.kernel.agreement.comparison import JudgeId, by_judge
-from ragstone.kernel.agreement.pairing import Key, human_scores, pair
+from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned, pair, partners_of
 from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, takes_rows
 from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.kernel.judging.combined import CascadeJudge
@@ -82,7 +82,10 @@ def fit_cascade(
         raise ConfigError(
             f"{cheap}: the cheap judge and the expensive one are the same. Name two different judges."
         )
-    answers, keys, questions, n_left_out = _labelled(first, second, labels, yes_from)
+    metric = second.judge.measures
+    humans = human_scores(as_yes_no(labels, metric, yes_from), metric)
+    n_tuned = _n_tuned(first, second, humans)
+    answers, keys, questions, n_left_out = _labelled(first, second, humans, n_tuned)
     aside = np.zeros(len(questions), dtype=np.bool_)
     order = np.random.default_rng(seed).permutation(len(questions))
     aside[order[: round(test_share * len(questions))]] = True
@@ -92,7 +95,7 @@ def fit_cascade(
             "on. Give a smaller share."
         )
     fitted, tested = answers.at(~aside[answers.question]), answers.at(aside[answers.question])
-    thresholds = _fit_or_tell(fitted, first, agreement)
+    thresholds = _fit_or_tell(fitted, first, agreement, n_tuned)
     crossed, n_folds_out = cross_validate(fitted, agreement, seed)
     _, decided = decide(thresholds, answers.cheap, answers.dear)
     handed_on = [key for key, sure in zip(keys, decided, strict=True) if not sure]
@@ -106,6 +109,7 @@ def fit_cascade(
         n_folds_out=n_folds_out,
         tested=figures_of(outcomes_of(thresholds, tested), tested.question, seed) if aside.any() else None,
         n_left_out=n_left_out,
+        n_tuned=n_tuned,
         spent=spent[0],
         spent_usd=spent[1],
         dear_alone=alone[0],
@@ -172,29 +176,35 @@ def _other(rows_of: Mapping[JudgeId, Sequence[Judgement]], first: _JudgeRows) ->
 
 
 def _labelled(
-    first: _JudgeRows, second: _JudgeRows, labels: Iterable[Label], yes_from: float | None
+    first: _JudgeRows, second: _JudgeRows, humans: Mapping[Key, Human], n_tuned: int
 ) -> tuple[Scored, list[Key], list[str], int]:
     """Return the answers with two scores and a label, their keys, their questions, and how many lack one."""
-    metric = second.judge.measures
-    humans = human_scores(as_yes_no(labels, metric, yes_from), metric)
     cheap_pairs, dear_pairs = pair(first.rows, humans), pair(second.rows, humans)
     scores = dict(zip(dear_pairs.keys, dear_pairs.judge, strict=True))
     has_both = np.array([key in scores for key in cheap_pairs.keys], dtype=np.bool_)
     keys = [key for key in cheap_pairs.keys if key in scores]
     if not keys:
         raise DataError(
-            f"no answer has a label of {metric} and a score by both judges: {len(humans)} answers are "
-            f"labelled, {len(cheap_pairs.keys)} of them have a score by {first.judge.name}, "
+            f"no answer has a label of {second.judge.measures} and a score by both judges: "
+            f"{len(humans)} answers are labelled, {len(cheap_pairs.keys)} of them have a score by "
+            f"{first.judge.name}, "
             f"{len(dear_pairs.keys)} by {second.judge.name}. They are paired by question_id and system."
+            f"{_of_tuned(n_tuned)}"
         )
     questions, question = np.unique(np.array(cheap_pairs.clusters)[has_both], return_inverse=True)
     dear = np.array([scores[key] for key in keys])
     answers = Scored(cheap_pairs.judge[has_both], dear, cheap_pairs.human[has_both] == 1, question)
     n_settled = sum(human.score is not None for human in humans.values())
-    return answers, keys, [str(text) for text in questions], n_settled - len(keys)
+    return answers, keys, [str(text) for text in questions], n_settled - n_tuned - len(keys)
 
 
-def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float) -> Thresholds:
+def _n_tuned(first: _JudgeRows, second: _JudgeRows, humans: Mapping[Key, Human]) -> int:
+    """Return how many labelled answers cannot count, because a judge was made with their questions."""
+    tuned = {(row.question_id, row.system) for row in (*first.rows, *second.rows) if is_tuned(row)}
+    return sum(humans[partner].score is not None for partner in partners_of(tuned, humans).values())
+
+
+def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float, n_tuned: int) -> Thresholds:
     """Return the thresholds. Raises DataError saying what they cannot be fitted on."""
     n, n_yes = len(answers.yes), int(answers.yes.sum())
     if n_yes in (0, n):
@@ -217,9 +227,13 @@ def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float) -> Thresh
             f"of its agreement with people on the rest stays below {agreement:g} (reached: "
             f"{most:g}). Ask for less agreement, use a better cheap judge, or label more answers. "
             f"There are {n}, and it takes at least {fewest} decided without a mistake to show that "
-            "much."
+            f"much.{_of_tuned(n_tuned)}"
         )
     return thresholds
+
+
+def _of_tuned(n: int) -> str:
+    return f" {n:,} more cannot count: a judge was made with their questions." if n else ""
 
 
 def _cascade(

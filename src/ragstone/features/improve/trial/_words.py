@@ -12,11 +12,14 @@ from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
 from ragstone.kernel.version import __version__
 
+TrialKind = Literal["answer", "judge"]
 SHORT = 40  # characters of a text in a terminal
-FEW = (
-    "Hand-picked rows show how a prompt differs, not how much better it is. For that, run it on "
-    "all questions and compare: `ragstone run`, then `ragstone compare`."
-)
+FEW: dict[TrialKind, str] = {
+    "answer": "A few rows show how a prompt differs, not how much better it is. For that, run it on all "
+    "questions and compare: `ragstone run`, then `ragstone compare`.",
+    "judge": "A few rows show how the scores differ, not which of them are right. For that, measure the "
+    "judge with people's labels: `ragstone judge`, then `ragstone agree`.",
+}
 
 
 class TrialScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +68,7 @@ class PromptTrial(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     run: str
-    kind: Literal["answer", "judge"]
+    kind: TrialKind
     name: str
     rows: list[TrialRow]
     calls: Calls
@@ -86,7 +89,7 @@ def trial_document(trial: PromptTrial) -> ReportDocument:
             _means(trial),
             Heading("Side by side", level=3),
             _rows(trial),
-            Notes([*trial.notes, *_unlike_notes(trial), FEW]),
+            Notes([*trial.notes, *_unlike_notes(trial), FEW[trial.kind]]),
         ],
         last=asked_line(trial.calls),
     )
@@ -118,7 +121,12 @@ def _number(value: float | None) -> str:
 def _rows(trial: PromptTrial) -> Table:
     columns = [Column("Question", text=True), Column("Saved", text=True), Column("Now", text=True)]
     columns.append(Column("Difference", text=True))
-    return Table(columns, [_cells(row, trial) for row in trial.rows], "Rows side by side", kind="wide trial")
+    rows = [_cells(row, trial) for row in trial.rows]
+    if len({row.system for row in trial.rows}) > 1:
+        columns.insert(1, Column("System", text=True))
+        for row, cells in zip(trial.rows, rows, strict=True):
+            cells.insert(1, Cell(row.system))
+    return Table(columns, rows, "Rows side by side", kind="wide trial")
 
 
 def _cells(row: TrialRow, trial: PromptTrial) -> list[Cell]:
