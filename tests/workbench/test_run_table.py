@@ -139,12 +139,14 @@ def test_a_trend_follows_the_order_of_files_and_says_what_changed(three, client,
     assert names(client.get("/workbench/runs/trends?order=-made").text) == ["third", "second", "first"]
 
 
-def test_a_trend_says_where_nothing_tells_whether_questions_are_the_same(three, project, client):
-    unknown = '<div class="muted">settings and questions'
+def test_a_trend_compares_questions_where_a_manifest_is_missing(three, project, client):
+    unknown = '<div class="muted">settings unknown'
     assert unknown not in client.get("/workbench/runs/trends").text
     made(project, "bare", judged([1]))
     (project / "runs" / "bare" / "manifest.json").unlink()
-    assert client.get("/workbench/runs/trends").text.count(unknown) == 1
+    page = client.get("/workbench/runs/trends").text
+    assert page.count(unknown) == 1
+    assert "questions: 1 of " in page
 
 
 def test_a_trend_of_ticked_runs_and_of_too_few(three, project, client, says):
@@ -217,7 +219,13 @@ def test_a_trend_says_where_runs_have_other_answers_and_where_no_manifest_tells_
 
     known = RunManifest(judges={})
     runs = [entry("a", 2), entry("b", 3), entry("c", 3, known), entry("d", 3, known)]
-    steps = run_steps(runs, metric_columns(runs)[0])
+    steps = run_steps(runs, metric_columns(runs)[0], lambda _: None)
     assert [len(step.changes) for step in steps] == [0, 1, 0, 0]
     says(steps[1].changes[0])
-    assert [step.is_known for step in steps] == [True, False, False, True]
+    unknown = "settings and questions"
+    assert [step.unknown for step in steps] == ["", unknown, unknown, ""]
+    ids = {name: frozenset({"q1", "q2", f"of {name}" if name == "b" else "q3"}) for name in "abcd"}
+    steps = run_steps(runs, metric_columns(runs)[0], lambda entry: ids[entry.name])
+    assert [step.unknown for step in steps] == ["", "settings", "settings", ""]
+    assert [len(step.changes) for step in steps] == [0, 2, 1, 0]
+    says(steps[2].changes[0])

@@ -1,7 +1,8 @@
 """The list of runs, with their settings and means; and the course of a mean from run to run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import msgspec
 from litestar import Response, get
 from litestar.params import FromQuery
 
@@ -102,7 +103,7 @@ def trends(
     column = column or next(iter(columns), None)
     judged = [entry for entry in in_order(matching, order) if column and means_of(entry, column)]
     last = judged[-MOST_IN_TREND:]
-    steps = run_steps(last, column) if column else []
+    steps = run_steps(last, column, app.runs.question_ids) if column else []
     chart = trend_chart(column.head, steps) if column else None
     return page(
         request,
@@ -123,18 +124,33 @@ def trends(
     )
 
 
-def run_steps(entries: Sequence[RunEntry], column: RunColumn) -> list[RunStep]:
-    """Return runs, in this order, with their means and with what changed from the one before each."""
+def run_steps(
+    entries: Sequence[RunEntry], column: RunColumn, ids_of: Callable[[RunEntry], frozenset[str] | None]
+) -> list[RunStep]:
+    """Return runs, in this order, with their means and with what changed from the one before each.
+
+    ids_of: the ids of a run's questions, which are compared where a manifest is missing; None where unknown.
+    """
     every = [metric for entry in entries for metric in means_of(entry, column)]
-    return [
-        RunStep(
-            run=entry.name,
-            means=[(who_answered(metric, every) or "mean", metric) for metric in means_of(entry, column)],
-            changes=_changes(before, entry) if before else [],
-            is_known=before is None or not (before.manifest is None or entry.manifest is None),
-        )
-        for before, entry in zip([None, *entries[:-1]], entries, strict=True)
-    ]
+    steps = []
+    for before, entry in zip([None, *entries[:-1]], entries, strict=True):
+        means = [(who_answered(metric, every) or "mean", metric) for metric in means_of(entry, column)]
+        step = RunStep(run=entry.name, means=means, changes=_changes(before, entry) if before else [])
+        if before and (before.manifest is None or entry.manifest is None):
+            ids = ids_of(before), ids_of(entry)
+            step = msgspec.structs.replace(
+                step,
+                changes=[*_other_questions(*ids), *step.changes],
+                unknown="settings and questions" if None in ids else "settings",
+            )
+        steps.append(step)
+    return steps
+
+
+def _other_questions(before: frozenset[str] | None, ids: frozenset[str] | None) -> list[str]:
+    if before is None or ids is None or before == ids:
+        return []
+    return [f"questions: {count(len(before & ids))} of {count(len(before | ids))} are in both"]
 
 
 def _changes(before: RunEntry, entry: RunEntry) -> list[str]:

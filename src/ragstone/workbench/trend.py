@@ -16,13 +16,13 @@ HEIGHT = 240  # pixels
 class RunStep(msgspec.Struct, frozen=True, kw_only=True):
     """A run in its place. means: (name of a line, mean); changes: what differs from the run before.
 
-    is_known: whether both have a manifest; without, a change of settings leaves no trace.
+    unknown: what of both cannot be compared: without a manifest a change of settings leaves no trace.
     """
 
     run: str
     means: list[tuple[str, MetricSummary]]
     changes: list[str]
-    is_known: bool = True
+    unknown: str = ""
 
 
 class _ShownMean(msgspec.Struct, frozen=True, kw_only=True):

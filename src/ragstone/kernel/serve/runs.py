@@ -26,6 +26,8 @@ from ragstone.kernel.tables import read_rows
 
 KINDS = ("questions", "rankings", "answers", "judgements")
 
+MOST_READ = 50_000  # judgements of a run that are read for a trend
+
 KindOf = Callable[[Container[str]], str | None]
 
 
@@ -92,6 +94,7 @@ class Runs:
         # folder of a run -> its files when it was last looked at, and what was found
         self._seen: dict[Path, tuple[object, RunEntry | None]] = {}
         self._views: dict[Path, tuple[object, RunView]] = {}
+        self._ids: dict[Path, tuple[object, frozenset[str]]] = {}
 
     def all(self) -> list[RunEntry]:
         """Return the runs, the newest first."""
@@ -137,6 +140,22 @@ class Runs:
         for old in list(self._views)[: -self.MOST_VIEWS]:
             self._views.pop(old, None)
         return view
+
+    def question_ids(self, entry: RunEntry) -> frozenset[str] | None:
+        """Return the ids of the questions whose answers were judged; None where nothing tells, or of many."""
+        file = rows_file(entry.folder, "judgements")
+        if file is None or entry.counts.get("judgements", 0) > MOST_READ:
+            return None
+        stat = file.stat()
+        stamp = (file.name, stat.st_size, stat.st_mtime_ns)
+        cached = self._ids.get(entry.folder)
+        if cached is None or cached[0] != stamp:
+            try:
+                ids = frozenset(row.question_id for row in read_rows(file, Judgement))
+            except DataError:
+                return None
+            cached = self._ids[entry.folder] = (stamp, ids)
+        return cached[1]
 
     def _entry(self, index: int, folder: Path) -> RunEntry | None:
         name = folder.name.encode(errors="replace").decode()
