@@ -7,6 +7,7 @@ from tests.support.golden import sentence_in
 from tests.support.judged_runs import answers, judged, questions, write_run
 
 import ragstone.features.check.checking
+import ragstone.kernel.judging.function.loading
 import ragstone.kernel.runs
 import ragstone.pytest
 from ragstone.kernel.records import Label, Question
@@ -336,6 +337,27 @@ def test_a_threshold_at_an_end_of_the_scale_is_none_off_it(folder, threshold):
     mark = MARK.replace("0.8", threshold)
     outcomes, _ = ran(folder, mark + "def test_app(ragstone_check):\n    ragstone_check(knows)\n")
     assert outcomes == {"passed": 1}
+
+
+RUDE = """
+@rs.judge_function(best="lowest")
+def rude(answer):
+    return float("number 3" in answer)
+
+@pytest.mark.ragstone(questions="questions.jsonl", judges=[rude], thresholds={"rude": THRESHOLD})
+def test_app(ragstone_check):
+    ragstone_check(knows)
+"""
+
+
+@pytest.mark.parametrize(("threshold", "outcome"), [(0.5, "passed"), (0.05, "failed")])
+def test_a_threshold_of_a_judge_whose_lowest_score_is_the_best_is_a_greatest_mean(
+    folder, threshold, outcome, says
+):
+    test = RUDE.replace("THRESHOLD", str(threshold)).replace("rude", f"rude_{outcome}")
+    outcomes, said = ran(folder, test)
+    assert outcomes == {outcome: 1}, said
+    says("\n".join(line for line in said.splitlines() if "rude" in line or line.startswith("  ")))
 
 
 def test_single_row_without_an_interval_is_not_surely_below(folder, says):

@@ -7,7 +7,7 @@ says why.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any, Literal, get_args
 
@@ -394,3 +394,31 @@ def count_statuses(judgements: Iterable[Judgement]) -> dict[Status, int]:
     for judgement in judgements:
         counts[judgement.status] += 1
     return {status: n for status, n in counts.items() if n}
+
+
+STATUS_WORDS: dict[Status, str] = {
+    "scored": "scored",
+    "not_applicable": "not applicable",
+    "abstained": "abstained",
+    "refused": "refused",
+    "unparsable": "unparsable",
+    "timeout": "timed out",
+    "rate_limited": "rate limited",
+    "over_budget": "over budget",
+    "app_error": "application failed",
+    "error": "error",
+}
+_NOUNS = {"app_error": ("application failure", "application failures"), "error": ("error", "errors")}
+
+
+def status_counts(counts: Mapping[str, int]) -> str:
+    """Return how many rows have each status, as `2 timed out, 1 application failure`; zeros are left out.
+
+    A name that is not a status is its own word.
+    """
+    words: Mapping[str, str] = {**STATUS_WORDS}
+    return ", ".join(
+        f"{n:,} {_NOUNS[name][n != 1] if name in _NOUNS else words.get(name, name.replace('_', ' '))}"
+        for name, n in counts.items()
+        if n
+    )

@@ -14,13 +14,12 @@ from ragstone.features.label.picking import label_places, seen_labels
 from ragstone.kernel.document.html import script_json
 from ragstone.kernel.document.room import PageRoom
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.records import NO_MODEL, STATUS_WORDS
 from ragstone.kernel.runs.asked import CALLS_FILE
 from ragstone.kernel.runs.embedded import ColumnView, EvidenceView
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.labelled import label_files, labels_of_row
 from ragstone.kernel.runs.notes import read_notes
-from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.serve.frame import ROOT, AtPerson, Person, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import RowFilter, RowPlace

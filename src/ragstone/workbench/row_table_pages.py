@@ -15,10 +15,10 @@ from litestar.response import Redirect, Stream
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.document.room import PageRoom, length_in_json
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.records import STATUS_WORDS
 from ragstone.kernel.runs.joining import columns_of
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.views import VIEWS, View, check_view_name, read_view, views_in
-from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.serve.frame import ANNOTATOR, ROOT, AtPerson, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import RowFilter

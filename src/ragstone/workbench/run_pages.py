@@ -24,13 +24,13 @@ from ragstone.kernel.document.numbers import count, usd
 from ragstone.kernel.document.room import PageRoom, length_in_json
 from ragstone.kernel.engine.progress_file import Life, RunProgress, read_progress
 from ragstone.kernel.errors import RagstoneError
-from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.records import NO_MODEL, STATUS_WORDS
 from ragstone.kernel.runs.asked import CALLS_FILE
 from ragstone.kernel.runs.embedded import CallsShown, ColumnView, LineView
 from ragstone.kernel.runs.joining import OpenedRows, columns_of
 from ragstone.kernel.runs.modes import MODES_FILE
 from ragstone.kernel.runs.notes import read_notes
-from ragstone.kernel.runs.wording import STATUS_WORDS, caution
+from ragstone.kernel.runs.wording import caution
 from ragstone.kernel.serve.frame import AtPerson, lone_page, page, query_of
 from ragstone.kernel.serve.requests import AnyRequest
 from ragstone.kernel.serve.rows.asking import (

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from ragstone.kernel.document.numbers import one_line
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.repeated import lowest_is_best
-from ragstone.kernel.records import Answer, Judgement, Verdict
+from ragstone.kernel.records import STATUS_WORDS, Answer, Judgement, Verdict
 from ragstone.kernel.runs.embedded import ColumnView, LineView
 from ragstone.kernel.runs.joining import preview
-from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.serve.rows.asking import RowIndex
 from ragstone.workbench.opened_rows import rows_at
 

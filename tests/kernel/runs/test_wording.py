@@ -1,9 +1,9 @@
 import pytest
 
 from ragstone.kernel.document.numbers import interval, number, seconds, with_level
-from ragstone.kernel.records import STATUSES, Usage
+from ragstone.kernel.records import STATUS_WORDS, STATUSES, Usage, status_counts
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.runs.wording import STATUS_WORDS, bounds, calls_line, cost, plural, statuses
+from ragstone.kernel.runs.wording import bounds, calls_line, cost, plural, statuses
 from ragstone.kernel.statistics import Estimate
 
 
@@ -83,3 +83,10 @@ def test_times_have_two_digits_and_a_unit():
         "1.4 s",
         "42 s",
     ]
+
+
+def test_statuses_are_counted_in_words_of_one_and_of_several():
+    assert status_counts({"timeout": 2, "app_error": 1, "error": 0}) == "2 timed out, 1 application failure"
+    assert status_counts({"app_error": 2, "error": 3, "not judged": 1}) == (
+        "2 application failures, 3 errors, 1 not judged"
+    )

@@ -1,6 +1,6 @@
 """Where the lost points of a run went: what blame.json and causes.jsonl hold, and its report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from ragstone.features.blame._candidate_sentence_table import BENCHED, CHOSEN, MEANING
@@ -35,9 +35,10 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.charts import Dots, dot
 from ragstone.kernel.document.numbers import count, percent, percent_ends, usd, with_level
 from ragstone.kernel.errors import plural
+from ragstone.kernel.records import status_counts
 from ragstone.kernel.runs.blamed import BLAME, BlameSummary
 from ragstone.kernel.runs.causes import BenchedChange, Cause, Caused, ChangePrice, ComponentShare, SystemBlame
-from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
+from ragstone.kernel.runs.wording import asked_line
 from ragstone.kernel.sentences import say
 
 WHAT = {
@@ -279,9 +280,8 @@ def left_out(row: SystemBlame) -> str:
     """Return what was not counted, and why; empty where all was."""
     if not row.left_out:
         return ""
-    labels: Mapping[str, str] = {str(status): label for status, label in STATUS_WORDS.items()}
-    reasons = ", ".join(f"{count(n)} {labels.get(reason, reason)}" for reason, n in row.left_out.items())
-    return f"Left out: {plural(sum(row.left_out.values()), 'answer')} ({reasons})."
+    n = sum(row.left_out.values())
+    return f"Left out: {plural(n, 'answer')} ({status_counts(row.left_out)})."
 
 
 def shown_shares(row: SystemBlame) -> list[ComponentShare]:

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +30,8 @@ class MarkArguments(NamedTuple):
     """What a mark asks for.
 
     questions: a file, relative to pytest's root folder, or rows. thresholds: judge or metric -> least mean,
-    on the judge's scale. judges: those asked, the names in `thresholds` if empty. model: that they ask.
+    on the judge's scale; the greatest one where its lowest score is the best. judges: those asked, the names
+    in `thresholds` if empty. model: that they ask.
     max_unscored: share of the judgements of each judge that may have failed. baseline: a run that the answers
     must not be worse than; margin: by how much they may be, as a share of the scale. labels: a file
     of people's labels of answers of both, by which the judges' differences are corrected; else that of
@@ -72,7 +73,8 @@ def check_marked(
             labels = settings.path(settings.gate.labels)
         baseline = read_baseline(root / wanted.baseline, questions, margin=wanted.margin, labels=labels)
     checked = _asked(system, wanted, questions, judges, settings)
-    problems, lines = _problems(checked, wanted, thresholds)
+    low_best = {judge.name for judge in judges if judge.best == "lowest"}
+    problems, lines = _problems(checked, wanted, thresholds, low_best)
     if baseline:
         of_baseline, line = _against(baseline, checked, wanted)
         problems, lines = [*problems, *of_baseline], [*lines, line]
@@ -138,7 +140,10 @@ def _asked(
 
 
 def _problems(
-    checked: CheckedApplication, wanted: MarkArguments, thresholds: Mapping[tuple[str, str], float]
+    checked: CheckedApplication,
+    wanted: MarkArguments,
+    thresholds: Mapping[tuple[str, str], float],
+    low_best: Container[str],
 ) -> tuple[list[str], list[str]]:
     """Return what the test fails for, and a line for each mean. Raises ConfigError."""
     problems, lines = [], []
@@ -148,15 +153,25 @@ def _problems(
         if threshold is not None and metric.labels:
             raise _no_mean(metric.judge, metric.labels)
         mean = mean_text(metric, "no score") if metric.estimate is None else f"{metric.estimate.value:.3g}"
-        needed = "" if threshold is None else f", threshold {threshold:g}"
+        is_low_best = metric.judge in low_best
+        needed = "" if threshold is None else f", {'at most' if is_low_best else 'threshold'} {threshold:g}"
         others = statuses(metric.statuses)
         counted = denominator(metric) + (f" ({others})" if others else "")
         line = f"{name} {mean}{needed}; {with_level(metric.estimate) or 'no interval'}; {counted}"
         lines.append(line)
-        reasons = [*_below(metric, threshold), *_unscored(metric, wanted.max_unscored)]
+        reasons = [
+            *_missed(metric, threshold, is_low_best=is_low_best),
+            *_unscored(metric, wanted.max_unscored),
+        ]
         if reasons:
             problems.append(
-                "\n".join([line, *(f"  {reason}" for reason in reasons), *_worst(metric, checked)])
+                "\n".join(
+                    [
+                        line,
+                        *(f"  {reason}" for reason in reasons),
+                        *_worst(metric, checked, is_low_best=is_low_best),
+                    ]
+                )
             )
     return problems, lines
 
@@ -199,7 +214,8 @@ def _check_threshold(name: str, threshold: float, judge: Judge) -> None:
     if is_of_another_scale(threshold, judge.scale):
         raise ConfigError(f"thresholds: {off_scale(name, threshold, judge.scale)}")
     if not low <= threshold <= high:
-        every = "no mean reaches it" if threshold > high else "every mean reaches it"
+        passes = (threshold > high) == (judge.best == "lowest")
+        every = "every mean reaches it" if passes else "no mean reaches it"
         in_percent = (low, high) == (0, 1) and 1 < threshold <= 100
         meant = f"Did you mean {threshold / 100:g}? " if in_percent else ""
         raise ConfigError(
@@ -215,20 +231,21 @@ def _no_mean(name: str, labels: Iterable[str]) -> ConfigError:
     )
 
 
-def _below(metric: MetricSummary, threshold: float | None) -> list[str]:
-    """Return why a mean falls short of its threshold, and whether that may be chance."""
+def _missed(metric: MetricSummary, threshold: float | None, *, is_low_best: bool) -> list[str]:
+    """Return why a mean misses its threshold, and whether that may be chance."""
     if threshold is None:
         return []
     if metric.estimate is None:
         return ["No answer was scored, so the threshold is not reached."]
-    if metric.estimate.value >= threshold:
+    mean, end = metric.estimate.value, metric.estimate.low if is_low_best else metric.estimate.high
+    if mean <= threshold if is_low_best else mean >= threshold:
         return []
-    high = metric.estimate.high
-    if high is None:
-        return [f"Below {threshold:g}; so few questions cannot tell whether by chance."]
-    if high < threshold:
-        return [f"Surely below {threshold:g}."]
-    return [f"Below {threshold:g}, but chance can explain that: more questions would tell."]
+    missed = f"{'above' if is_low_best else 'below'} {threshold:g}"
+    if end is None:
+        return [f"{missed.capitalize()}; so few questions cannot tell whether by chance."]
+    if end > threshold if is_low_best else end < threshold:
+        return [f"Surely {missed}."]
+    return [f"{missed.capitalize()}, but chance can explain that: more questions would tell."]
 
 
 def _unscored(metric: MetricSummary, most: float) -> list[str]:
@@ -240,8 +257,8 @@ def _unscored(metric: MetricSummary, most: float) -> list[str]:
     return [f"{n} of {metric.n_rows} could not be scored; max_unscored allows {most:.0%}."]
 
 
-def _worst(metric: MetricSummary, checked: CheckedApplication) -> list[str]:
-    """Return the questions with the least scores, those without one first, with the reason.
+def _worst(metric: MetricSummary, checked: CheckedApplication, *, is_low_best: bool) -> list[str]:
+    """Return the questions with the worst scores, those without one first, with the reason.
 
     Of repeated answers the worst one stands for its question.
     """
@@ -250,12 +267,12 @@ def _worst(metric: MetricSummary, checked: CheckedApplication) -> list[str]:
         if (row.judge, row.metric) == (metric.judge, metric.metric) and row.status != "not_applicable":
             by_question.setdefault(row.question_id, []).append(row)
 
-    def least(score: float | None) -> float:
-        return float("-inf") if score is None else score
+    def worth(score: float | None) -> float:
+        return float("-inf") if score is None else -score if is_low_best else score
 
-    worst = sorted(by_question.values(), key=lambda rows: least(question_score(rows)))[:WORST]
+    worst = sorted(by_question.values(), key=lambda rows: worth(question_score(rows)))[:WORST]
     return [
-        line for rows in worst for line in _told(min(rows, key=lambda row: least(row.score)), rows, checked)
+        line for rows in worst for line in _told(min(rows, key=lambda row: worth(row.score)), rows, checked)
     ]
 
 

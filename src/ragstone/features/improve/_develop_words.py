@@ -25,8 +25,8 @@ from ragstone.kernel.document.numbers import (
     value_range,
 )
 from ragstone.kernel.errors import plural
-from ragstone.kernel.records import Status
-from ragstone.kernel.runs.wording import STATUS_WORDS, statuses
+from ragstone.kernel.records import STATUS_WORDS, Status
+from ragstone.kernel.runs.wording import statuses
 from ragstone.kernel.statistics import Estimate, share_unseen
 from ragstone.kernel.version import __version__
 

@@ -10,12 +10,13 @@ from ragstone.features.report.words import pull_request_document, run_document
 from ragstone.kernel.document.html import asset, render_page, script_json
 from ragstone.kernel.document.output import put_text, write_document
 from ragstone.kernel.errors import checks_arguments
+from ragstone.kernel.records import STATUS_WORDS
 from ragstone.kernel.runs.asked import AskedCall, read_asked
 from ragstone.kernel.runs.blamed import read_blame
 from ragstone.kernel.runs.joining import embed_all
 from ragstone.kernel.runs.run import Run, read_run
 from ragstone.kernel.runs.summary import RunSummary, read_summary
-from ragstone.kernel.runs.wording import STATUS_WORDS, caution
+from ragstone.kernel.runs.wording import caution
 
 SCRIPTS = ("rows.js", "elements.js", "thread.js", "opened.js", "filter.js", "line.js", "list.js")
 

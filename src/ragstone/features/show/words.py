@@ -18,9 +18,9 @@ from ragstone.kernel.document.blocks import (
 from ragstone.kernel.document.numbers import number, one_line, usd
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.repeated import lowest_is_best
+from ragstone.kernel.records import STATUS_WORDS
 from ragstone.kernel.runs.embedded import StepShown
 from ragstone.kernel.runs.joining import OpenedRows, RowVerdict
-from ragstone.kernel.runs.wording import STATUS_WORDS
 from ragstone.kernel.version import __version__
 
 Shortening = Callable[[str], str]

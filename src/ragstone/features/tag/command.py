@@ -89,6 +89,7 @@ def _wanted(
 def _tell(summary: "TaggingSummary") -> None:
     """Show how many rows got what."""
     from ragstone.kernel.console.printing import show
+    from ragstone.kernel.records import status_counts
     from ragstone.kernel.runs.wording import asked_line
 
     if summary.topics:
@@ -105,14 +106,13 @@ def _tell(summary: "TaggingSummary") -> None:
         show(f"{key}: {listed or 'nothing'}{more}; {summary.untagged[key]} rows without one")
     failed = {status: n for status, n in summary.statuses.items() if status != "scored"}
     if failed:
-        told = ", ".join(f"{n} {status}" for status, n in failed.items())
         n = plural(sum(failed.values()), "row")
-        say(f"{n} got no tags from the model ({told}); `tag_error` says why.")
+        say(f"{n} got no tags from the model ({status_counts(failed)}); `tag_error` says why.")
     unnamed = {status: n for status, n in summary.named.items() if status != "scored"}
     if unnamed:
-        told = ", ".join(f"{n} {status}" for status, n in unnamed.items())
         say(
-            f"{sum(unnamed.values())} topics are named by their terms, since the model gave no name ({told})."
+            f"{sum(unnamed.values())} topics are named by their terms, since the model gave no name "
+            f"({status_counts(unnamed)})."
         )
     if summary.n_cut:
         say(f"Too long, so the model saw only the beginning: {plural(summary.n_cut, 'row')}.")

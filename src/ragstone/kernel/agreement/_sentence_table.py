@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement, SystemRanking, chance_corrected
 from ragstone.kernel.errors import plural
-from ragstone.kernel.records import Status
+from ragstone.kernel.records import Status, status_counts
 from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics import Estimate
 
@@ -444,7 +444,7 @@ class Unscored(msgspec.Struct, frozen=True):
 
 
 def _why(facts: Unscored) -> dict[str, str]:
-    why = ", ".join(f"{n:,} {status}" for status, n in facts.statuses.items() if n)
+    why = status_counts(facts.statuses)
     if facts.n_tuned and not why:
         why = f"{facts.n_tuned:,} left out: the judge was tuned on them"
     return {"why": why or "all tied"}

@@ -9,25 +9,11 @@ from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.document.numbers import count, number, numbers, percent, usd, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
-from ragstone.kernel.records import Status
+from ragstone.kernel.records import STATUS_WORDS, Status, status_counts
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.breakdown import Distribution, SystemsBoard
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.statistics import Estimate
-
-# Characters that would act on a terminal or turn the direction of a line, as the command line drops them.
-STATUS_WORDS: dict[Status, str] = {
-    "scored": "scored",
-    "not_applicable": "not applicable",
-    "abstained": "abstained",
-    "refused": "refused",
-    "unparsable": "unparsable",
-    "timeout": "timed out",
-    "rate_limited": "rate limited",
-    "over_budget": "over budget",
-    "app_error": "application failed",
-    "error": "error",
-}
 
 
 def tau_told(tau: Estimate | None) -> str:
@@ -98,11 +84,7 @@ def shared_rows(metric: MetricSummary) -> str:
 
 def statuses(counts: Mapping[Status, int]) -> str:
     """Return every status but `scored` with its count, empty where there is none."""
-    return ", ".join(
-        f"{count(counts[status])} {text}"
-        for status, text in STATUS_WORDS.items()
-        if status != "scored" and counts.get(status)
-    )
+    return status_counts({status: counts.get(status, 0) for status in STATUS_WORDS if status != "scored"})
 
 
 def measured(row: RetrievalSummary) -> str:

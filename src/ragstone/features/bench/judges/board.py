@@ -29,7 +29,7 @@ from ragstone.kernel.agreement.probabilities import probability_estimates
 from ragstone.kernel.config import AgreementMeasure, JudgesBench
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging.summary import is_category
-from ragstone.kernel.records import NO_MODEL, Judgement, Label, Status, count_statuses
+from ragstone.kernel.records import NO_MODEL, Judgement, Label, Status, count_statuses, status_counts
 from ragstone.kernel.statistics import RESAMPLES, Estimate, Floats, is_yes_no, mean_estimate
 from ragstone.kernel.statistics.paired import paired_tests, place_of
 from ragstone.kernel.tables.labels import in_percent
@@ -115,10 +115,9 @@ def spread_of(values: Sequence[float], changed: Estimate | None, n: int) -> Spre
 
 def no_scores(statuses: Mapping[Status, int], rows: Sequence[Judgement]) -> str:
     """Return what kept a cell from being compared: its statuses, and the first error."""
-    counts = ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in statuses.items())
     reasons = (row.error or row.rationale for row in rows if row.score is None)
     error = next((reason for reason in reasons if reason), None)
-    return counts + (f"; the first: {error}" if error else "")
+    return status_counts(statuses) + (f"; the first: {error}" if error else "")
 
 
 UNPAIRED = "The systems were not asked the same questions, so the judges' orders of them are not compared."

@@ -1,13 +1,14 @@
 """What a reader must know before trusting an evaluation set, in plain sentences, the gravest first."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ragstone.features.build.certificate._coverage import FIFTHS
 from ragstone.features.build.certificate.funnel import n_lost, n_of
 from ragstone.kernel.config import BuildSection
 from ragstone.kernel.dataset.certificate import FILTER, ClosedBookRate, Coverage, CriticVerdict, Funnel
 from ragstone.kernel.errors import plural
+from ragstone.kernel.records import status_counts
 
 FEW = 30  # questions, below which a mean over them says little
 COVERED = 0.5  # of the documents with text, below which a set speaks of a part of the corpus only
@@ -80,14 +81,9 @@ def noun_of(kind: str) -> str:
     return "fact" if kind == "facts" else "question"
 
 
-def format_failures(statuses: Mapping[str, int]) -> str:
-    """Return `3 timeout, 1 unparsable`."""
-    return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in statuses.items())
-
-
 def _nothing(kind: str, funnel: Funnel) -> str:
     n_failed = sum(funnel.failed_calls.values())
-    failed = f"{plural(n_failed, 'call')} gave nothing ({format_failures(funnel.failed_calls)})"
+    failed = f"{plural(n_failed, 'call')} gave nothing ({status_counts(funnel.failed_calls)})"
     if not funnel.n_documents:
         why = "no document was given"
     elif funnel.n_empty == funnel.n_documents:
@@ -160,7 +156,7 @@ def _failed_calls(funnel: Funnel, *, often: bool) -> list[str]:
     if not n or (n >= FAILED * funnel.n_asked) != often:
         return []
     return [
-        f"{plural(n, 'call')} gave nothing ({format_failures(funnel.failed_calls)}): what they were to ask "
+        f"{plural(n, 'call')} gave nothing ({status_counts(funnel.failed_calls)}): what they were to ask "
         "is missing."
     ]
 

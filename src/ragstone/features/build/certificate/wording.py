@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ragstone.features.build.certificate._cautions import format_failures, noun_of, why_lost
+from ragstone.features.build.certificate._cautions import noun_of, why_lost
 from ragstone.features.build.certificate.funnel import n_lost
 from ragstone.kernel.dataset.candidate import REJECTIONS, Step
 from ragstone.kernel.dataset.certificate import (
@@ -18,6 +18,7 @@ from ragstone.kernel.dataset.certificate import (
 )
 from ragstone.kernel.document.numbers import count, interval, number, people, percent, percent_range, usd
 from ragstone.kernel.errors import plural
+from ragstone.kernel.records import status_counts
 
 STEPS: dict[Step, str] = {
     "write": "with evidence, in the right language",
@@ -192,7 +193,7 @@ def not_written(certificate: Certificate) -> tuple[int, str]:
     funnel, failed = certificate.funnel, certificate.funnel.failed_calls
     n = max(0, funnel.n_asked - funnel.n_written)
     if failed:
-        return n, f"{plural(sum(failed.values()), 'call')} gave nothing: {format_failures(failed)}"
+        return n, f"{plural(sum(failed.values()), 'call')} gave nothing: {status_counts(failed)}"
     return n, "the model wrote fewer than it was asked for" if n else ""
 
 

@@ -7,9 +7,9 @@ import msgspec
 from ragstone.kernel.document.blocks import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
 from ragstone.kernel.document.numbers import number, one_line, signed
 from ragstone.kernel.errors import plural
-from ragstone.kernel.records import NO_MODEL, Judgement
+from ragstone.kernel.records import NO_MODEL, STATUS_WORDS, Judgement
 from ragstone.kernel.runs.summary import Calls
-from ragstone.kernel.runs.wording import STATUS_WORDS, asked_line
+from ragstone.kernel.runs.wording import asked_line
 from ragstone.kernel.version import __version__
 
 TrialKind = Literal["answer", "judge"]
