@@ -6,8 +6,10 @@ import msgspec
 import pytest
 from tests.support.judged_drafts import judge_text, project, verdict_of
 from tests.support.scripts import always, fit_schema, prompt_of
+from tests.support.surfaces import shown as surface
 from tests.support.texts import undated
 
+from ragstone.features.improve._develop_words import development_document
 from ragstone.features.improve._labelled_sets import read_labelled
 from ragstone.features.improve._store import DevelopmentStore
 from ragstone.features.improve.develop import (
@@ -70,10 +72,11 @@ def test_what_changed_and_whether_agreement_moved(settings, files):
     assert (found.before.version, found.after.version) == (1, 2)
 
 
-def test_a_clear_gain_is_called_better_and_no_change_cannot_tell(settings, files):
+def test_a_clear_gain_is_called_better_and_a_draft_that_is_as_it_was_frozen_says_so(settings, files, says):
     freeze_judge(files["judge"], "first", settings=settings)
     same = develop_judge(**files, settings=settings)
     assert (same.verdict, same.changes) == ("cannot tell", [])
+    says(surface(development_document(same)))
     files["judge"].write_text(judge_text("blind lenient"))
     freeze_judge(files["judge"], "worse on purpose", settings=settings)
     files["judge"].write_text(judge_text("careful"))

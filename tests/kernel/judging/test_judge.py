@@ -284,6 +284,13 @@ cut = 1
 """
 
 
+@pytest.mark.parametrize("measure", ["coverage", "match", "language_match"])
+def test_a_measure_that_reads_the_question_has_it_among_its_inputs(measure, says):
+    text = LEXICAL.replace("token_f1", measure)
+    says(problem_of(text))
+    parse_judge(text.replace('["answer"', '["question", "answer"'), Path("f1.toml"))
+
+
 @pytest.mark.parametrize(
     ("text", "digest"),
     [

@@ -81,9 +81,8 @@ def _versions(development: Development) -> Table:
         ("interval", lambda version: spanned(development, version)),
         (Column("judgements", text=True), judged),
     ]
-    return table_of(
-        "Versions", [known for known in (development.before, development.after) if known], columns
-    )
+    before = None if is_same(development) else development.before
+    return table_of("Versions", [known for known in (before, development.after) if known], columns)
 
 
 def _change(development: Development, change: VerdictChange) -> list[Block]:
@@ -113,18 +112,35 @@ def headline(development: Development) -> str:
         text = "" if alone is None else f" {MEASURED['exact agreement'].capitalize()} {number(alone.value)}"
         text += "" if alone is None else f" ({interval(alone)}), on {plural(alone.n, 'answer')}."
         return f"{version_name(development.after)}: there is no earlier version to compare with.{text}"
+    if is_same(development):
+        alone = f"{valued(development, development.after)}, on {plural(development.n, 'answer')}"
+        return (
+            f"{version_name(development.after)}: the draft does not differ from that version, so there is "
+            f"nothing to compare. {_measured(development)} {alone}."
+        )
     names = f"{version_name(development.after)} against {version_name(development.before)}"
     if development.test is None or development.measure is None:
         return f"{names}: cannot tell, nothing can be compared."
     before, after = (valued(development, version) for version in (development.before, development.after))
-    text = f"{MEASURED[development.measure]} {before} before, {after} now"
+    text = f"{_measured(development)} {before} before, {after} now"
     gap = development.test.difference
     span = (
         signed_interval(gap) if gap.low is None else f"{gap.level * 100:g} % interval {signed_interval(gap)}"
     )
     moved = f"difference {signed(gap.value)}, {span}"
     word = "cannot tell whether it is better" if development.verdict == "cannot tell" else development.verdict
-    return f"{names}: {word}. {text[0].upper()}{text[1:]} ({moved}; {test_text(development)})."
+    return f"{names}: {word}. {text} ({moved}; {test_text(development)})."
+
+
+def is_same(development: Development) -> bool:
+    """Return whether the draft says what the version before says, and so do its verdicts."""
+    before = development.before
+    return before is not None and before.digest == development.after.digest and not development.changes
+
+
+def _measured(development: Development) -> str:
+    text = MEASURED[development.measure] if development.measure else ""
+    return text[:1].upper() + text[1:]
 
 
 def test_text(development: Development) -> str:
@@ -158,7 +174,7 @@ def spanned(development: Development, version: Version) -> str:
 
 def changes_text(development: Development) -> str:
     """Return how many verdicts changed, and which way."""
-    if development.before is None:
+    if development.before is None or is_same(development):
         return ""
     if not development.changes:
         n = development.n_answers

@@ -290,6 +290,8 @@ class LexicalJudge(JudgeFields, frozen=True, kw_only=True, tag="lexical"):
     def _own_problems(self) -> Iterator[tuple[str, str]]:
         if self.measure not in KNOWN:
             yield "measure", f"measure = {self.measure!r}. {nearest(self.measure, KNOWN)}"
+        if self.measure in (*BESIDE_QUESTION, *OF_QUESTION) and "question" not in self.inputs:
+            yield "inputs", f'measure {self.measure} reads the question: add "question" to inputs.'
 
     async def find(self, answer: Answer, inputs: dict[str, str], _context: JudgeContext) -> Finding:
         """Return the measure of the answer: against its best reference, its contexts or its question.
