@@ -184,11 +184,12 @@ def test_shared_leaves_out_what_one_lacks(folder, says):
     says(sentence_in(compare("--shared").out, "Compared on 6"))
 
 
-def test_two_systems_of_one_run(folder):
+def test_two_systems_of_one_run_are_named(folder, says):
     rows = [*judged([0.0] * 8, system="x"), *judged([1.0] * 8, system="y")]
-    write_run(folder / "may", rows, digests={})
+    write_run(folder / "may", rows)
     ran = ragstone("compare", "may", "may", "--system-a", "x", "--system-b", "y", "--gate")
-    assert (ran.code, "better" in ran.out) == (0, True)
+    assert ran.code == 0
+    says(ran.out)
 
 
 @pytest.mark.parametrize(("failed", "code"), [(9, 1), (10, 2)])

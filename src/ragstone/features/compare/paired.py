@@ -446,10 +446,12 @@ def _manifest_notes(a: JudgedRun, b: JudgedRun) -> list[str]:
     unknown = [side.name for side in (a, b) if side.judges is None]
     if unknown:
         where = " and ".join(dict.fromkeys(unknown))
-        notes.append(
-            f"No manifest in {where}, so differences between the settings are unknown. The judges have the "
-            "same versions and models, but their files were not compared."
+        judges = (
+            " The judges have the same versions and models, but their files were not compared."
+            if a.name != b.name
+            else ""
         )
+        notes.append(f"No manifest in {where}, so differences between the settings are unknown.{judges}")
     prompts = [side.manifest.prompt for side in (a, b) if side.manifest]
     texts = [prompt.text for prompt in prompts if prompt]
     if len({prompt.digest for prompt in prompts if prompt}) > 1 and None in texts:

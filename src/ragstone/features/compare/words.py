@@ -188,13 +188,16 @@ def _without_verdict(
 
 
 def _sides(comparison: Comparison, runs: tuple[str, str] | None) -> list[Block]:
-    """Return which run is A and which is B, with links where a server has their pages."""
-    sides = (("A", comparison.a), ("B", comparison.b))
+    """Return which run is A and which is B, of one run which system, with links where a server has pages."""
+    pairs = {(row.a.system, row.b.system) for row in comparison.metrics}
+    systems = pairs.pop() if comparison.a == comparison.b and len(pairs) == 1 else ("", "")
+    named = [f", {system}" if system else "" for system in systems]
+    names = (comparison.a, comparison.b)
     if runs is None:
-        return [Pairs(sides)]
+        return [Pairs([(letter, name + own) for letter, name, own in zip("AB", names, named, strict=True)])]
     return [
-        Paragraph(f"{letter}: ", link=Link(PurePath(name).name, target))
-        for (letter, name), target in zip(sides, runs, strict=True)
+        Paragraph(f"{letter}{own}: ", link=Link(PurePath(name).name, target))
+        for letter, name, own, target in zip("AB", names, named, runs, strict=True)
     ]
 
 
