@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -408,15 +408,16 @@ STATUS_WORDS: dict[Status, str] = {
     "app_error": "application failed",
     "error": "error",
 }
+_Name = TypeVar("_Name", bound=str)  # a status, or another reason
 _NOUNS = {"app_error": ("application failure", "application failures"), "error": ("error", "errors")}
 
 
-def status_counts(counts: Mapping[str, int]) -> str:
+def status_counts(counts: Mapping[_Name, int]) -> str:
     """Return how many rows have each status, as `2 timed out, 1 application failure`; zeros are left out.
 
     A name that is not a status is its own word.
     """
-    words: Mapping[str, str] = {**STATUS_WORDS}
+    words = {str(status): text for status, text in STATUS_WORDS.items()}
     return ", ".join(
         f"{n:,} {_NOUNS[name][n != 1] if name in _NOUNS else words.get(name, name.replace('_', ' '))}"
         for name, n in counts.items()

@@ -113,10 +113,10 @@ def headline(development: Development) -> str:
         text += "" if alone is None else f" ({interval(alone)}), on {plural(alone.n, 'answer')}."
         return f"{version_name(development.after)}: there is no earlier version to compare with.{text}"
     if is_same(development):
-        alone = f"{valued(development, development.after)}, on {plural(development.n, 'answer')}"
+        value = f"{valued(development, development.after)}, on {plural(development.n, 'answer')}"
         return (
             f"{version_name(development.after)}: the draft does not differ from that version, so there is "
-            f"nothing to compare. {_measured(development)} {alone}."
+            f"nothing to compare. {_measured(development)} {value}."
         )
     names = f"{version_name(development.after)} against {version_name(development.before)}"
     if development.test is None or development.measure is None:

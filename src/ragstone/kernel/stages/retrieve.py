@@ -19,7 +19,7 @@ from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, plural
-from ragstone.kernel.records import Chunk, Document, Question, Ranking
+from ragstone.kernel.records import Chunk, Document, Question, Ranking, status_counts
 from ragstone.kernel.retrieval.deps import ChunkFilter, RetrieverDeps, question_tags
 from ragstone.kernel.retrieval.passages import indexed_text
 from ragstone.kernel.retrieval.rerank import asks_a_model
@@ -238,9 +238,9 @@ def ranking_notes(
         str(noted.get("reason")) for noted in noted_of.values() if noted.get("reranked") is False
     )
     if reasons_of:
-        reasons = ", ".join(f"{n} {reason}" for reason, n in reasons_of.items())
         notes.append(
-            f"{plural(reasons_of.total(), 'question')} not reranked, so in the first order: {reasons}."
+            f"{plural(reasons_of.total(), 'question')} not reranked, so in the first order: "
+            f"{status_counts(reasons_of)}."
         )
     foreign = Counter(noted["lang_of_no_chunk"] for noted in noted_of.values() if "lang_of_no_chunk" in noted)
     if foreign:

@@ -59,11 +59,11 @@ def test_facts_are_counted_by_truth_and_by_what_was_changed():
         ({"document_ids": ["a"], "empty": ["a"], "n_asked": 0}, "because no document has text."),
         ({"n_asked": 0}, "because no question was asked for."),
         ({"failed": []}, "because the model was asked for 12 and wrote none."),
-        ({}, "because 2 calls gave nothing (1 unparsable, 1 timeout)."),
+        ({}, "because 2 calls gave nothing (1 unparsable, 1 timed out)."),
         (
             {"candidates": [candidate("d1#1", "", lost="empty")]},
             "because the one that was written was lost: 1 (the question or the answer is empty); 2 calls "
-            "gave nothing (1 unparsable, 1 timeout).",
+            "gave nothing (1 unparsable, 1 timed out).",
         ),
     ],
 )
