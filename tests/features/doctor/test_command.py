@@ -220,3 +220,32 @@ def test_a_decision_model_that_breaks_its_protocol_is_told(project, decision_ser
     assert ran.code == 2
     [check] = [check for check in json.loads(ran.out) if check["name"] == "systemone/planted"]
     says(check["detail"])
+
+
+RUN = '[questions]\npath = "questions.jsonl"\n[answer]\nsystem = "extractive"\n[judge]\njudges = ["right"]\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("right", "nope"),
+        ("right", "correctness"),
+        ("extractive", "nope"),
+        ("questions.jsonl", "nowhere.jsonl"),
+        ('judges = ["right"]', 'judges = ["right"]\n[documents]\npaths = ["gone"]'),
+    ],
+)
+def test_what_a_run_would_stop_at_fails(project, models_alone, says, old, new):
+    (project / "questions.jsonl").write_text('{"id": "q", "question": "Why?"}\n')
+    (project / "ragstone.toml").write_text(RUN.replace(old, new))
+    ran = ragstone("doctor")
+    assert ran.code == 2
+    says(ran.out.partition("FAILS")[2].partition("\nWhat works")[0])
+
+
+def test_what_a_run_needs_is_there_and_without_a_run_nothing_is_missed(project, models_alone):
+    assert not [name for name in looked() if name.startswith("[")]
+    (project / "questions.jsonl").write_text('{"id": "q", "question": "Why?"}\n')
+    (project / "ragstone.toml").write_text(RUN)
+    checks = looked()
+    assert all(checks[name]["ok"] for name in ("[questions] path", "[judge] judges", "[answer] system"))

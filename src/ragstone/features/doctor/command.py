@@ -1,5 +1,7 @@
 """`ragstone doctor`: what is installed, which models answer, what is missing and how to fix it."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,6 +68,7 @@ def doctor(
     checks += [_answers(name, settings) for name in models] if models else _keys_without_model()
     checks += [_embeds(name, settings) for name in _embedders(settings)]
     checks += [_system(name, settings) for name in settings.systems]
+    checks += _declared(settings)
     if json:
         show_json(checks)
     else:
@@ -200,6 +203,31 @@ def _embeds(name: str, settings: Settings) -> Check:
         return Check(f"embedder {name}", False, str(mistake), needed=True)
     seconds = time.perf_counter() - started
     return Check(f"embedder {name}", True, f"{n_numbers} numbers per text, in {seconds:.1f} s", needed=True)
+
+
+def _declared(settings: Settings) -> list[Check]:
+    """Look at what the run of ragstone.toml would stop at, if it declares one."""
+    from ragstone.features.doctor._declared import (
+        declared_files,
+        is_run,
+        look_at_answerer,
+        look_at_file,
+        look_at_judges,
+    )
+
+    looks: list[tuple[str, Callable[[], str]]] = [
+        (key, partial(look_at_file, place, settings)) for key, place in declared_files(settings)
+    ]
+    if is_run(settings):
+        looks += [("[judge] judges", partial(look_at_judges, settings))]
+        looks += [("[answer] system", partial(look_at_answerer, settings))] if settings.answer.system else []
+    checks = []
+    for name, look in looks:
+        try:
+            checks.append(Check(name, True, look(), needed=True))
+        except RagstoneError as mistake:
+            checks.append(Check(name, False, str(mistake), needed=True))
+    return checks
 
 
 def _system(name: str, settings: Settings) -> Check:
