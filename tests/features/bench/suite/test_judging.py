@@ -146,7 +146,7 @@ def test_what_was_judged_can_be_read_and_measured_again(mine):
             ("--judge", "contexts.toml", "--model", "openai/m"),
             "reads contexts, which no row of the suite with a label of answered has",
         ),
-        (("--model", "nobody/x"), "nobody"),
+        (("--model", "nobody/x", "--sample", 20), "nobody"),
         (("--model", "openai/m", "--budget", "much"), "budget"),
     ],
 )
