@@ -235,6 +235,7 @@ UNTRIED: dict[str, str] = {
     "kernel.corpus.tokens:without_article": COMPARED,
     "kernel.corpus.tokens:_folded": COMPARED,
     "kernel.corpus.tokens:kinds_of_characters": "a table of characters, no text",
+    "kernel.corpus.tokens:_ranges": "a table of characters, no text",
     "kernel.corpus.topics:_written": "one word of a text, without the punctuation around it",
     "kernel.dataset.evidence:_numbers": VALUE,
     "kernel.dataset.evidence:_fold": COMPARED,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import msgspec
 from litestar import Response, get
 from litestar.params import FromQuery
 
@@ -135,22 +134,15 @@ def run_steps(
     steps = []
     for before, entry in zip([None, *entries[:-1]], entries, strict=True):
         means = [(who_answered(metric, every) or "mean", metric) for metric in means_of(entry, column)]
-        step = RunStep(run=entry.name, means=means, changes=_changes(before, entry) if before else [])
+        changes, unknown = _changes(before, entry) if before else [], ""
         if before and (before.manifest is None or entry.manifest is None):
-            ids = ids_of(before), ids_of(entry)
-            step = msgspec.structs.replace(
-                step,
-                changes=[*_other_questions(*ids), *step.changes],
-                unknown="settings and questions" if None in ids else "settings",
-            )
-        steps.append(step)
+            earlier, own = ids_of(before), ids_of(entry)
+            unknown = "settings and questions" if earlier is None or own is None else "settings"
+            if earlier is not None and own is not None and earlier != own:
+                shared = f"{count(len(earlier & own))} of {count(len(earlier | own))}"
+                changes.insert(0, f"questions: {shared} are in both")
+        steps.append(RunStep(run=entry.name, means=means, changes=changes, unknown=unknown))
     return steps
-
-
-def _other_questions(before: frozenset[str] | None, ids: frozenset[str] | None) -> list[str]:
-    if before is None or ids is None or before == ids:
-        return []
-    return [f"questions: {count(len(before & ids))} of {count(len(before | ids))} are in both"]
 
 
 def _changes(before: RunEntry, entry: RunEntry) -> list[str]:

@@ -80,7 +80,11 @@ def match(
             if name not in known:
                 raise DataError(f"{side.name} has no metric {name!r}. {nearest(name, known)}")
     pairs = _systems(a, b, systems)
-    ids, n_left_out = _questions(a, b, pairs, shared)
+    ours, theirs = (
+        dict.fromkeys(row.question_id for row in side.judgements if row.system in named)
+        for side, named in zip((a, b), zip(*pairs, strict=True), strict=True)
+    )
+    ids, n_left_out = same_questions(a, b, ours, theirs, shared=shared)
     keys, problems = {}, []
     for pair in pairs:
         ours, theirs = (_by_name(side, system, metrics) for side, system in zip((a, b), pair, strict=True))
@@ -133,16 +137,6 @@ def _systems(a: JudgedRun, b: JudgedRun, named: tuple[str | None, str | None]) -
             "Say which two: system_a and system_b (--system-a NAME --system-b NAME).",
         )
     return both
-
-
-def _questions(
-    a: JudgedRun, b: JudgedRun, pairs: Sequence[tuple[str, str]], shared: bool | None
-) -> tuple[list[str], int]:
-    """Return the ids that both have, with the same wording, and how many others there are."""
-    firsts, seconds = {first for first, _ in pairs}, {second for _, second in pairs}
-    ours = dict.fromkeys(row.question_id for row in a.judgements if row.system in firsts)
-    theirs = dict.fromkeys(row.question_id for row in b.judgements if row.system in seconds)
-    return same_questions(a, b, ours, theirs, shared=shared)
 
 
 def same_questions(

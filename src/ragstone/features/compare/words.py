@@ -130,7 +130,12 @@ def comparison_document(
             Heading("Metric by metric", anchor="metrics"),
             *difference_plot(comparison),
             _table(comparison),
-            *_intervals_told(comparison),
+            # What the plot of a page says of verdicts and intervals, for a terminal, which has no plot.
+            *(
+                Paragraph(told, tone="muted", where="terminal")
+                for told in [intervals_told(comparison)]
+                if told
+            ),
             *_corrected(comparison),
             *mode_blocks(comparison),
             *map(Paragraph, noise_lines(comparison)),
@@ -250,12 +255,6 @@ def _judges_verdict(row: MetricComparison) -> Cell:
         return Cell("judge: cannot tell", tone="muted")
     is_better = (row.difference.value > 0) != (row.best == "lowest")
     return Cell(f"judge: {'better' if is_better else 'worse'}", tone="muted")
-
-
-def _intervals_told(comparison: Comparison) -> list[Block]:
-    """Return what the plot of a page says of verdicts and intervals, for a terminal, which has no plot."""
-    told = intervals_told(comparison)
-    return [Paragraph(told, tone="muted", where="terminal")] if told else []
 
 
 def _corrected(comparison: Comparison) -> list[Block]:

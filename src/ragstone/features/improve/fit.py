@@ -84,7 +84,9 @@ def fit_cascade(
         )
     metric = second.judge.measures
     humans = human_scores(as_yes_no(labels, metric, yes_from), metric)
-    n_tuned = _n_tuned(first, second, humans)
+    # Labelled answers that cannot count, because a judge was made with their questions.
+    tuned = {(row.question_id, row.system) for row in (*first.rows, *second.rows) if is_tuned(row)}
+    n_tuned = sum(humans[partner].score is not None for partner in partners_of(tuned, humans).values())
     answers, keys, questions, n_left_out = _labelled(first, second, humans, n_tuned)
     aside = np.zeros(len(questions), dtype=np.bool_)
     order = np.random.default_rng(seed).permutation(len(questions))
@@ -196,12 +198,6 @@ def _labelled(
     answers = Scored(cheap_pairs.judge[has_both], dear, cheap_pairs.human[has_both] == 1, question)
     n_settled = sum(human.score is not None for human in humans.values())
     return answers, keys, [str(text) for text in questions], n_settled - n_tuned - len(keys)
-
-
-def _n_tuned(first: _JudgeRows, second: _JudgeRows, humans: Mapping[Key, Human]) -> int:
-    """Return how many labelled answers cannot count, because a judge was made with their questions."""
-    tuned = {(row.question_id, row.system) for row in (*first.rows, *second.rows) if is_tuned(row)}
-    return sum(humans[partner].score is not None for partner in partners_of(tuned, humans).values())
 
 
 def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float, n_tuned: int) -> Thresholds:

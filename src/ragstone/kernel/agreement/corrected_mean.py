@@ -64,16 +64,13 @@ def precise(value: float) -> str:
     return text.replace("-", "−")
 
 
-def _precise_range(low: float, high: float) -> str:
-    places = 1 if max(abs(low), abs(high)) >= 20 else 3
-    return f"{low:z.{places}f} to {high:z.{places}f}".replace("-", "−")
-
-
 def _fills(mean: CorrectedMean) -> dict[str, str]:
     low, high = mean.corrected.low, mean.corrected.high
     interval = "no interval: all labels are alike, or belong to one question"
     if low is not None and high is not None:
-        interval = f"{mean.corrected.level * 100:g} % interval {_precise_range(low, high)}"
+        places = 1 if max(abs(low), abs(high)) >= 20 else 3
+        ends = f"{low:z.{places}f} to {high:z.{places}f}".replace("-", "−")
+        interval = f"{mean.corrected.level * 100:g} % interval {ends}"
     return {
         "corrected": f"{precise(mean.corrected.value)} ({interval})",
         "raw": precise(mean.raw.value),

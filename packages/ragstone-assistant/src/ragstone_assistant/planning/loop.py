@@ -436,7 +436,10 @@ def respond_with(agent: Agent, know: Know, tag_keys: Sequence[str], today: Calla
 
     def read(conversation: Asked) -> tuple[str, Said | None, dict[str, str]]:
         lang = conversation_language(conversation)
-        first = _emergency(conversation, lang, agent.domain) or _courtesy(conversation, lang, agent.domain)
+        texts = [turn.content for turn in conversation.turns if turn.role == "user"]
+        before = texts[-2] if len(texts) > 1 else ""
+        first = emergency_reply(texts[-1], lang, agent.domain.sensitive, before)
+        first = first or _courtesy(conversation, lang, agent.domain)
         return lang, first, know(conversation)
 
     async def respond(conversation: Asked, emit: Emit) -> Said:
@@ -470,11 +473,6 @@ def question_tags(lang: str, passages: Sequence[Passage]) -> dict[str, str]:
     """Return the tags that every question has: its language, and the topic of the nearest passage, if any."""
     topic = passages[0].tags.get("topic") if passages else None
     return {"lang": lang} | ({"topic": topic} if topic else {})
-
-
-def _emergency(conversation: Asked, lang: str, domain: Domain) -> Said | None:
-    texts = [turn.content for turn in conversation.turns if turn.role == "user"]
-    return emergency_reply(texts[-1], lang, domain.sensitive, texts[-2] if len(texts) > 1 else "")
 
 
 def _courtesy(conversation: Asked, lang: str, domain: Domain) -> Said | None:
