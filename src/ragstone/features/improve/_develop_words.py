@@ -116,8 +116,8 @@ def headline(development: Development) -> str:
         value = f"{valued(development, development.after)}, on {plural(development.n, 'answer')}"
         return (
             f"{version_name(development.after)}: the draft does not differ from that version, so there is "
-            f"nothing to compare. {_measured(development)} {value}."
-        )
+            "nothing to compare."
+        ) + (f" {_measured(development)} {value}." if development.after.value else "")
     names = f"{version_name(development.after)} against {version_name(development.before)}"
     if development.test is None or development.measure is None:
         return f"{names}: cannot tell, nothing can be compared."
