@@ -417,9 +417,9 @@ def status_counts(counts: Mapping[_Name, int]) -> str:
 
     A name that is not a status is its own word.
     """
-    words = {str(status): text for status, text in STATUS_WORDS.items()}
+    texts = {str(status): text for status, text in STATUS_WORDS.items()}
     return ", ".join(
-        f"{n:,} {_NOUNS[name][n != 1] if name in _NOUNS else words.get(name, name.replace('_', ' '))}"
+        f"{n:,} {_NOUNS[name][n != 1] if name in _NOUNS else texts.get(name, name.replace('_', ' '))}"
         for name, n in counts.items()
         if n
     )

@@ -132,9 +132,9 @@ def comparison_document(
             _table(comparison),
             # What the plot of a page says of verdicts and intervals, for a terminal, which has no plot.
             *(
-                Paragraph(told, tone="muted", where="terminal")
-                for told in [intervals_told(comparison)]
-                if told
+                Paragraph(sentence, tone="muted", where="terminal")
+                for sentence in [intervals_told(comparison)]
+                if sentence
             ),
             *_corrected(comparison),
             *mode_blocks(comparison),

@@ -23,14 +23,12 @@ def declared_files(settings: Settings) -> Iterator[tuple[str, str]]:
         "[answer] sheet": [settings.answer.sheet],
     }
     for key, places in named.items():
-        yield from (
-            (key, place) for place in places if place and "://" not in place and not PATTERN & {*place}
-        )
+        yield from ((key, file) for file in places if file and "://" not in file and not PATTERN & {*file})
 
 
-def look_at_file(place: str, settings: Settings) -> str:
+def look_at_file(file: str, settings: Settings) -> str:
     """Return that a file or folder is there. Raises DataError."""
-    path = settings.path(place)
+    path = settings.path(file)
     if not path.exists():
         raise DataError(
             f"{path}: no such file or folder. Check the spelling: it is relative to ragstone.toml."

@@ -216,7 +216,7 @@ def _declared(settings: Settings) -> list[Check]:
     )
 
     looks: list[tuple[str, Callable[[], str]]] = [
-        (key, partial(look_at_file, place, settings)) for key, place in declared_files(settings)
+        (key, partial(look_at_file, file, settings)) for key, file in declared_files(settings)
     ]
     if is_run(settings):
         looks += [("[judge] judges", partial(look_at_judges, settings))]

@@ -27,8 +27,8 @@ _DATASET = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 def check_dataset(dataset: str | None) -> str:
     """Return the id of a benchmark. Raises ConfigError."""
     if dataset is None or not _DATASET.fullmatch(dataset):
-        given = f"--dataset {dataset!r} is not the name of a benchmark. " if dataset is not None else ""
-        raise ConfigError(f"{given}Results on the Hub name their benchmark. Write --dataset OWNER/NAME.")
+        mistake = f"--dataset {dataset!r} is not the name of a benchmark. " if dataset is not None else ""
+        raise ConfigError(f"{mistake}Results on the Hub name their benchmark. Write --dataset OWNER/NAME.")
     return dataset
 
 

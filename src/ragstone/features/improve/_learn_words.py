@@ -96,19 +96,19 @@ def learning_headline(learning: Learning) -> str:
 
 def _why_not(learning: Learning) -> str:
     if learning.tested is not None and learning.by == "probabilities":
-        shown = (
+        on_test = (
             f"its verdicts agree worse on the test part ({_difference(learning.tested)})"
             if learning.tested.test.verdict == "worse"
             else "the test part does not show that it is"
         )
-        return f"{learning.chosen} was the nearest to people's yes and no on dev; {shown}."
+        return f"{learning.chosen} was the nearest to people's yes and no on dev; {on_test}."
     if learning.tested is not None:
-        shown = (
+        on_test = (
             "it agrees worse on the test part"
             if learning.tested.test.verdict == "worse"
             else "the test part does not show a difference"
         )
-        return f"{learning.chosen} was the best on dev, but {shown} ({_difference(learning.tested)})."
+        return f"{learning.chosen} was the best on dev, but {on_test} ({_difference(learning.tested)})."
     if any(candidate.state == "measured" for candidate in learning.candidates):
         return "No candidate gained more than one standard error on dev, so the test part stays closed."
     return "Nothing could be tried: see the reasons."

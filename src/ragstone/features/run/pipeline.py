@@ -59,7 +59,7 @@ from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.version import __version__
 
 
-class RunRows(msgspec.Struct, frozen=True, kw_only=True):
+class PipelineRows(msgspec.Struct, frozen=True, kw_only=True):
     """The rows of a run, as they stand in its folder. from_ledger: system -> answers that the ledger had."""
 
     corpus: ChunkedCorpus
@@ -212,7 +212,7 @@ def copy_certificate(settings: Settings, folder: Path) -> list[str]:
     return []
 
 
-async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], session: Session) -> RunRows:
+async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], session: Session) -> PipelineRows:
     """Return the rows of every stage, each written to the folder before the next stage begins."""
     questions: list[Question] = []
     if settings.questions.path:
@@ -253,7 +253,7 @@ async def _make_rows(settings: Settings, folder: Path, judges: list[Judge], sess
         n_planned=count_planned(judges, len(answers)),
         force=True,
     )
-    return RunRows(
+    return PipelineRows(
         corpus=corpus,
         questions=questions,
         rankings=rankings,
@@ -272,7 +272,7 @@ async def _from_sheet(settings: Settings, questions: Mapping[str, Question]) -> 
 def _summarise(
     settings: Settings,
     judges: list[Judge],
-    rows: RunRows,
+    rows: PipelineRows,
     cards: list[ReportCard],
     *,
     models: dict[str, str],
@@ -336,7 +336,7 @@ def _summarise(
 
 
 def _measure(
-    settings: Settings, rows: RunRows, placed: PlacedEvidence, same: Mapping[str, str]
+    settings: Settings, rows: PipelineRows, placed: PlacedEvidence, same: Mapping[str, str]
 ) -> list[RetrievalSummary]:
     """Return the measures of the rankings; none where nothing was ranked. same: see same_documents."""
     if not rows.rankings:
@@ -357,7 +357,7 @@ def _measure(
     ]
 
 
-def _counts(rows: RunRows) -> dict[str, int]:
+def _counts(rows: PipelineRows) -> dict[str, int]:
     counts = {
         "documents": len(rows.corpus.documents),
         "chunks": len(rows.corpus.chunks),
