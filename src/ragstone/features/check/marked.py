@@ -16,7 +16,7 @@ from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.judging.repeated import k_of_n_of, question_score
 from ragstone.kernel.judging.thresholds import is_of_another_scale, off_scale
 from ragstone.kernel.judging.variant import AnyJudge, load_judges
-from ragstone.kernel.records import YES_NO, Judgement, Question, references, split_repeat
+from ragstone.kernel.records import JOINT_SUFFIX, YES_NO, Judgement, Question, references, split_repeat
 from ragstone.kernel.runs.wording import denominator, mean_text, statuses
 from ragstone.kernel.tables import parse_rows, read_rows
 
@@ -60,11 +60,12 @@ def check_marked(
     root: the root folder of pytest, whose ragstone.toml holds. Raises RagstoneError, before the application
     is asked for all that is known by then.
     """
+    wanted = wanted._replace(judges=list(wanted.judges))
     _check_arguments(wanted)
     file = root / "ragstone.toml"
     settings = load_settings(file) if file.is_file() else Settings(root=str(root))
     questions = _questions(wanted, root)
-    judges = load_judges(list(wanted.judges) or list(wanted.thresholds))
+    judges = load_judges(wanted.judges or list(wanted.thresholds))
     thresholds = _thresholds(judges, wanted.thresholds)
     baseline = None
     if wanted.baseline is not None:
@@ -98,7 +99,7 @@ def _check_arguments(wanted: MarkArguments) -> None:
     for name, threshold in wanted.thresholds.items():
         if not (isinstance(threshold, int | float) and math.isfinite(threshold)):
             raise ConfigError(f"{MARK}: the threshold of {name} is {threshold!r}, which is not a number.")
-    if not wanted.thresholds and not list(wanted.judges) and wanted.baseline is None:
+    if not wanted.thresholds and not wanted.judges and wanted.baseline is None:
         raise ConfigError(f"{MARK} names no judge: give thresholds={{'containment': 0.8}}.")
 
 
@@ -149,11 +150,12 @@ def _problems(
     problems, lines = [], []
     for metric in checked.metrics:
         name = metric.judge if metric.judge == metric.metric else f"{metric.judge} ({metric.metric})"
-        threshold = thresholds.get((metric.judge, metric.metric))
+        judge = metric.judge.removesuffix(JOINT_SUFFIX)
+        threshold = thresholds.get((judge, metric.metric))
         if threshold is not None and metric.labels:
             raise _no_mean(metric.judge, metric.labels)
         mean = mean_text(metric, "no score") if metric.estimate is None else f"{metric.estimate.value:.3g}"
-        is_low_best = metric.judge in low_best
+        is_low_best = judge in low_best
         needed = "" if threshold is None else f", {'at most' if is_low_best else 'threshold'} {threshold:g}"
         others = statuses(metric.statuses)
         counted = denominator(metric) + (f" ({others})" if others else "")
@@ -193,16 +195,17 @@ def _thresholds(judges: Sequence[Judge], wanted: Mapping[str, float]) -> dict[tu
     known = {name for judge in judges for name in (judge.name, *judge.metrics)}
     thresholds: dict[tuple[str, str], float] = {}
     for name, threshold in wanted.items():
-        if name not in known:
+        own = name.removesuffix(JOINT_SUFFIX)  # of a judge that was asked in one call with others
+        if own not in known:
             raise ConfigError(f"thresholds: nothing is judged by {name!r}. {nearest(name, known)}")
         named = []
         for judge in judges:
-            pairs = [(judge.name, metric) for metric in judge.metrics if name in (judge.name, metric)]
+            pairs = [(judge.name, metric) for metric in judge.metrics if own in (judge.name, metric)]
             if pairs:
                 _check_threshold(name, threshold, judge)
             named += pairs
         # A judge of several criteria is meant as a whole where its own name is one of its metrics.
-        thresholds |= dict.fromkeys([(name, name)] if (name, name) in named else named, threshold)
+        thresholds |= dict.fromkeys([(own, own)] if (own, own) in named else named, threshold)
     return thresholds
 
 
@@ -211,7 +214,7 @@ def _check_threshold(name: str, threshold: float, judge: Judge) -> None:
     low, high = judge.scale
     if isinstance(judge, ClassifyJudge) and judge.scale != YES_NO:
         raise _no_mean(name, judge.labels)
-    if is_of_another_scale(threshold, judge.scale):
+    if judge.best == "highest" and is_of_another_scale(threshold, judge.scale):
         raise ConfigError(f"thresholds: {off_scale(name, threshold, judge.scale)}")
     if not low <= threshold <= high:
         passes = (threshold > high) == (judge.best == "lowest")

@@ -15,7 +15,7 @@ from ragstone.features.compare.paired import EFFECT, check_share, compare_judged
 from ragstone.features.compare.values import ChosenQuestions, Comparison
 from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
-from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
+from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking, split_repeat
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
 from ragstone.kernel.runs.summary import RunSummary, chosen_in, read_summary, stale_in
@@ -131,13 +131,14 @@ def read_baseline(
     """Return what a test is compared with, before its application is asked.
 
     questions: of the test. labels: people's, of answers of both; one with the text of its answer counts only
-    while that is the same. Raises DataError where the run is of other questions, ConfigError for a margin
-    that is none.
+    while that is the same. Raises DataError where the run is of one system and of other questions,
+    ConfigError for a margin that is none.
     """
     check_share("margin", margin)
     people = read_people(labels, {}) if labels else None
     then = read_judged(baseline, str(baseline), [])
-    if then.judgements:
+    # Of several systems, which one is compared is known when the test's own has answered.
+    if len({split_repeat(row.system)[0] for row in then.judgements}) == 1:
         ids = dict.fromkeys(row.question_id for row in then.judgements)
         now = JudgedRun(name=TEST, judgements=[], questions=questions, judges={})
         same_questions(then, now, ids, [question.id for question in questions], shared=None)
