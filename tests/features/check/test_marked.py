@@ -1,4 +1,4 @@
-"""What a test of an application asks for by its mark; see tests/test_pytest_plugin.py for what pytest shows."""
+"""What a test of an application asks for by its mark; tests/test_pytest_plugin.py has the rest."""
 
 import pytest
 from tests.support.judged_runs import answers, judged, questions, write_run

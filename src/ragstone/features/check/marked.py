@@ -60,12 +60,14 @@ def check_marked(
     root: the root folder of pytest, whose ragstone.toml holds. Raises RagstoneError, before the application
     is asked for all that is known by then.
     """
-    wanted = wanted._replace(judges=list(wanted.judges))
     _check_arguments(wanted)
+    named = list(wanted.judges) or list(wanted.thresholds)
+    if not named and wanted.baseline is None:
+        raise ConfigError(f"{MARK} names no judge: give thresholds={{'containment': 0.8}}.")
     file = root / "ragstone.toml"
     settings = load_settings(file) if file.is_file() else Settings(root=str(root))
     questions = _questions(wanted, root)
-    judges = load_judges(wanted.judges or list(wanted.thresholds))
+    judges = load_judges(named)
     thresholds = _thresholds(judges, wanted.thresholds)
     baseline = None
     if wanted.baseline is not None:
@@ -99,8 +101,6 @@ def _check_arguments(wanted: MarkArguments) -> None:
     for name, threshold in wanted.thresholds.items():
         if not (isinstance(threshold, int | float) and math.isfinite(threshold)):
             raise ConfigError(f"{MARK}: the threshold of {name} is {threshold!r}, which is not a number.")
-    if not wanted.thresholds and not wanted.judges and wanted.baseline is None:
-        raise ConfigError(f"{MARK} names no judge: give thresholds={{'containment': 0.8}}.")
 
 
 def _questions(wanted: MarkArguments, root: Path) -> list[Question]:
