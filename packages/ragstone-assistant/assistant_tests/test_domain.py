@@ -124,6 +124,15 @@ def test_a_mistake_in_an_audience_is_told_with_the_fix(
     assert named in str(caught.value)
 
 
+def test_a_refusal_in_a_language_that_it_does_not_speak_is_not_judged(tmp_path: Path) -> None:
+    both = 'caution.en = "Take care."\nrefusal = { en = "I do not know.", yo = "Emi ko mo." }\n'
+    (tmp_path / "sensitive.toml").write_text(both, encoding="utf-8")
+    assert load_domain(AssistantSection(), tmp_path).sensitive.refusal("en") == "I do not know."
+    (tmp_path / "sensitive.toml").write_text(both.replace("I do not know.", "It flies 20 minutes."))
+    with pytest.raises(ConfigError, match="the refusal in 'en' does not read as one"):
+        load_domain(AssistantSection(), tmp_path)
+
+
 def test_an_audience_without_a_folder_of_texts_is_told() -> None:
     with pytest.raises(ConfigError, match="Add texts, or delete audience"):
         load_domain(AssistantSection(audience="farmer"), None)

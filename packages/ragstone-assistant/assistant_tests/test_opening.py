@@ -247,7 +247,7 @@ async def test_without_a_model_that_can_it_quotes_the_documents(
     async with opened(settings_of(fake_openai, tmp_path, model=model)) as assistant:
         said = await assistant.respond(asked("How far apart do I plant maize?"), silent)
         nothing = await assistant.answer("Who is the mayor of London?", {}, None, silent)
-        assert await assistant.health() == {"model": "ok", "knowledge": "ok", "log": "ok"}
+        assert await assistant.health() == {"knowledge": "ok", "log": "ok"}
     assert (said.kind, said.text, said.model) == ("answer", "Plant maize 25 cm apart [1].", "")
     assert said.citations[0].passage.document_id.endswith("maize.md")
     assert nothing.kind == "refusal"

@@ -147,7 +147,7 @@ async def _with_assistant(settings: "Settings", bound: "socket.socket", *, otlp:
         say(f"The chat page is at {address}, the API at {address}/v1.")
         say(f"The workbench is at {address}/workbench/. Ctrl-C stops both.")
 
-    say("Getting ready: the first start computes embeddings; later starts reuse them.")
+    say("Getting ready: embeddings that are kept are used again, others are computed now.")
     async with open_assistant(settings) as assistant:
         for part, state in (await assistant.health()).items():
             if state != "ok":

@@ -87,6 +87,13 @@ def test_what_names_a_kind_names_what_it_is_a_kind_of_and_not_the_reverse(tmp_pa
     assert match_tags(text, [tag]) == {"crop": found}
 
 
+def test_a_kind_of_a_kind_is_one_too_and_of_all_the_most_specific_is_meant(tmp_path):
+    (tag,) = load(tmp_path, '[tags.crop]\ncereal = ["wheat"]\nrye = []\nwheat = ["durum"]\ndurum = []\n')
+    assert match_tags("Sow durum.", [tag]) == {"crop": ["cereal", "wheat", "durum"]}
+    assert tag.specific(["cereal", "wheat", "durum", "rye"]) == ["durum", "rye"]
+    assert tag.specific(["wheat", "cereal"]) == ["wheat"]
+
+
 def test_of_a_models_choice_a_kind_is_what_it_is_a_kind_of_too(tmp_path):
     (tag,) = load(tmp_path, WHEAT)
     assert with_general(["winter wheat"], tag) == {"winter wheat", "wheat"}
@@ -104,6 +111,10 @@ def test_of_a_models_choice_a_kind_is_what_it_is_a_kind_of_too(tmp_path):
         ('[tags]\ncrop = ["a", "a"]', "tags.toml:2: 'crop' lists a value twice"),
         ('[tags]\ncrop = ["a", "+"]', "'crop': '\\+' holds no letter or digit"),
         ('[tags.crop]\na = ["x"]\nb = ["X"]', "'crop': 'X' is a name of 'a' and of 'b'"),
+        (
+            '[tags.crop]\na = ["b"]\nb = ["c"]\nc = ["a"]',
+            "tags.toml:1: 'crop': 'b' is a name of 'a' and of 'b'. Delete one",
+        ),
         ('[tags]\nlang = ["en"]', "'lang' cannot be the key of a tag, since it already has a meaning"),
         (
             '[tags]\n"soil type" = ["clay"]',

@@ -81,6 +81,7 @@ def test_without_a_model_the_assistant_is_served_all_the_same(tmp_path, says):
     assert code == 200
     assert address in told
     says(sentence_in(told, "chat page is"))
+    says(sentence_in(told, "Getting ready"))
 
 
 @pytest.mark.kill

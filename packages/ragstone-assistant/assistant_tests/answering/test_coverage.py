@@ -78,6 +78,7 @@ def test_a_crop_that_is_treated_for_people_is_still_asked_about(question):
         ("How much urea does wheat need?", {}),
         ("How much urea does winter wheat need?", {}),
         ("How much urea does spring wheat need?", {"crop": ["spring wheat"]}),
+        ("How much urea do mango and spring wheat need?", {"crop": ["spring wheat", "mango"]}),
         ("¿Cuánta urea necesita el trigo?", {}),
     ],
 )
@@ -85,6 +86,11 @@ def test_documents_about_a_kind_of_wheat_are_about_wheat(asked, missing):
     tags = load_tags(FOLDER.parent / "tags.toml")
     named = match_tags("Irrigate winter wheat in May.", tags)
     assert Coverage(tags, lambda: named, FARM.sensitive).lacking([asked], {}) == missing
+
+
+def test_where_no_wheat_is_covered_the_kind_alone_is_named():
+    farm = Coverage(load_tags(FOLDER.parent / "tags.toml"), lambda: {"crop": ["maize"]}, FARM.sensitive)
+    assert farm.lacking(["How much urea does winter wheat need?"], {}) == {"crop": ["winter wheat"]}
 
 
 def called(question, lang="en", **arguments):

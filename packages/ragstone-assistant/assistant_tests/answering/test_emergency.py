@@ -38,6 +38,12 @@ def test_an_ordinary_question_on_pesticides_is_no_emergency(text):
     assert emergency_reply(text, "en", FARM.sensitive) is None
 
 
+def test_of_texts_that_no_word_was_added_for_it_knows_four_in_five():
+    later = TEXTS["later"]
+    assert all(map(FARM.sensitive.harms_person, later["known"]))
+    assert not any(map(FARM.sensitive.harms_person, later["missed"]))
+
+
 def test_the_turn_before_may_have_named_the_product():
     assert FARM.sensitive.harms_person("My son drank it!", "How much glyphosate for a hectare?")
     assert not FARM.sensitive.harms_person("My son drank milk.", "How much urea for a hectare?")

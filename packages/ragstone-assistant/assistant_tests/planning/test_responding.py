@@ -79,6 +79,13 @@ def test_the_question_is_tagged_with_what_the_conversation_holds() -> None:
     assert said.tags == {"crop": "maize", "lang": "en"}
 
 
+def test_a_question_on_a_kind_of_a_crop_is_tagged_with_the_kind_alone() -> None:
+    crops = Tag("crop", {"wheat": ("wheat",), "durum": ("durum",)}, {"wheat": ("durum",)})
+    know = know_by_words([crops], FARM)
+    assert know(asked("When do I sow durum?"))["crop"] == "durum"
+    assert know(asked("When do I sow wheat?"))["crop"] == "wheat"
+
+
 @pytest.mark.parametrize(("times", "here"), [(1, True), (200, False)])
 def test_a_long_question_is_not_read_in_the_loop_that_answers_everybody(times: int, here: bool) -> None:
     threads = []

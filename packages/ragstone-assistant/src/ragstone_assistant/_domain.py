@@ -402,7 +402,7 @@ def _read_sensitive(file: Path) -> SensitiveFile | None:
         if "en" not in getattr(sensitive, name):
             raise ConfigError(f"{file}: [{name}] has no `en`. Add it.")
     for lang, text in sensitive.refusal.items():
-        if no_refusal(text):
+        if lang in SPOKEN and no_refusal(text):
             raise ConfigError(
                 f"{file}: the refusal in {lang!r} does not read as one. Say that the documents do not answer."
             )

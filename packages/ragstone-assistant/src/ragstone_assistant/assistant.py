@@ -50,10 +50,10 @@ from ragstone_assistant.tools.functions import open_tool
 class Assistant(msgspec.Struct, frozen=True, kw_only=True):
     """An assistant, ready to be asked; made by `open_assistant`.
 
-    health: part ("model", "knowledge", "log") -> "ok", or what is wrong with it. domain: what it answers
-    questions about, and its texts. languages: ISO 639-1 codes that its phrases are written in. The log is
-    written by who serves: it knows ids and the time. quotes: it has no model, and gives sentences of the
-    documents as they are.
+    health: part ("model", "knowledge", "log") -> "ok", or what is wrong with it; "model" only where one is
+    asked. domain: what it answers questions about, and its texts. languages: ISO 639-1 codes that its phrases
+    are written in. The log is written by who serves: it knows ids and the time. quotes: it has no model, and
+    gives sentences of the documents as they are.
     """
 
     respond: Respond
@@ -120,11 +120,8 @@ async def open_assistant(
         stack.callback(log.close)
 
         async def health() -> dict[str, str]:
-            return {
-                "model": (model.problem if model else None) or "ok",
-                "knowledge": await knowledge.health(),
-                "log": log.problem or "ok",
-            }
+            parts = {"model": model.problem or "ok"} if model else {}
+            return parts | {"knowledge": await knowledge.health(), "log": log.problem or "ok"}
 
         know = await asyncio.to_thread(_reader_of, tags, domain)
         reply = respond_with(agent, know, [tag.key for tag in tags], today)

@@ -34,12 +34,18 @@ class TagsFile(Section, frozen=True, kw_only=True):
 class Tag(msgspec.Struct, frozen=True):
     """A tag: its key, and its values with the names that each goes by; None where any value may be given.
 
-    kinds: value -> other values that are kinds of it; a text that names one of them names it too.
+    kinds: value -> other values that are kinds of it, and kinds of these; a text that names one of them
+    names it too.
     """
 
     key: str
     values: dict[str, tuple[str, ...]] | None
     kinds: dict[str, tuple[str, ...]] = {}
+
+    def specific(self, values: Iterable[str]) -> list[str]:
+        """Return values without those of which another is a kind: who asks about winter wheat means that."""
+        named = dict.fromkeys(values)
+        return [value for value in named if named.keys().isdisjoint(self.kinds.get(value, ()))]
 
 
 def load_tags(path: Path | str) -> list[Tag]:
@@ -65,7 +71,7 @@ def load_tags(path: Path | str) -> list[Tag]:
         if values == "open":
             tags.append(Tag(key, None))
             continue
-        kinds = {value: _kinds(value, others, named) for value, others in named.items()}
+        kinds = {value: _kinds(value, named) for value in named}
         names = {
             value: (value, *(name for name in others if name not in kinds[value]))
             for value, others in named.items()
@@ -74,10 +80,12 @@ def load_tags(path: Path | str) -> list[Tag]:
     return tags
 
 
-def _kinds(value: str, names: Sequence[str], values: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of a value that are other values themselves: these are its kinds."""
-    others = set(values) - {value}
-    return tuple(name for name in names if name in others)
+def _kinds(value: str, names: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the names of a value that are other values, and the names of these that are: its kinds."""
+    found = [value]
+    for general in found:
+        found += [name for name in names[general] if name in names and name not in (general, *found[1:])]
+    return tuple(found[1:])
 
 
 def _mistake(key: str, values: str | list[str] | dict[str, list[str]]) -> str | None:
@@ -95,8 +103,9 @@ def _mistake(key: str, values: str | list[str] | dict[str, list[str]]) -> str | 
     owners: dict[str, str] = {}
     names = values if isinstance(values, dict) else {value: [] for value in values}
     for value, others in names.items():
-        kinds = _kinds(value, others, names)
-        for name in (value, *(name for name in others if name not in kinds)):
+        kinds = _kinds(value, names)
+        # What is a kind of itself, by way of others, is none.
+        for name in (value, *(name for name in others if value in kinds or name not in kinds)):
             words = _GAP.join(tokenize(name))
             if not words:
                 return f"{key!r}: {name!r} holds no letter or digit, so no text can name it."

@@ -42,7 +42,7 @@ class Coverage(msgspec.Struct, frozen=True):
             named = [value for text in texts for value in match_tags(text, [tag]).get(tag.key, [])]
             if not named and (value := wanted.get(tag.key)):
                 named = match_tags(value, [tag]).get(tag.key) or value.split(", ")
-            missing = [value for value in dict.fromkeys(named) if value not in there[tag.key]]
+            missing = [value for value in tag.specific(named) if value not in there[tag.key]]
             if missing:
                 lacking[tag.key] = missing
         return lacking

@@ -63,7 +63,8 @@ def know_by_words(tags: Sequence[Tag], domain: Domain) -> Know:
     @lru_cache(maxsize=REMEMBERED)
     def named(text: str) -> tuple[tuple[str, str], ...]:
         matching = match_tags(text, tags)
-        return tuple((key, ", ".join(values)) for key, values in matching.items() if values)
+        found = {tag.key: tag.specific(matching.get(tag.key, ())) for tag in tags}
+        return tuple((key, ", ".join(values)) for key, values in found.items() if values)
 
     @lru_cache(maxsize=REMEMBERED)
     def told(text: str, lang: str, wanted: str | None) -> tuple[tuple[str, str], ...]:
