@@ -287,3 +287,4 @@ class FitOutput(msgspec.Struct, frozen=True, kw_only=True):
     spent_usd: float | None
     dear_alone: Usage
     dear_alone_usd: float | None
+    n_tuned: int = 0
