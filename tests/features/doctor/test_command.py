@@ -24,8 +24,8 @@ def nobody() -> str:
         return f"127.0.0.1:{free.getsockname()[1]}"
 
 
-def looked() -> dict[str, dict[str, object]]:
-    return {check["name"]: check for check in json.loads(ragstone("doctor", "--json").out)}
+def looked(*options: str) -> dict[str, dict[str, object]]:
+    return {check["name"]: check for check in json.loads(ragstone("doctor", "--json", *options).out)}
 
 
 def test_extras_for_clusters_storage_and_databases_are_named(project):
@@ -249,3 +249,13 @@ def test_what_a_run_needs_is_there_and_without_a_run_nothing_is_missed(project, 
     (project / "ragstone.toml").write_text(RUN)
     checks = looked()
     assert all(checks[name]["ok"] for name in ("[questions] path", "[judge] judges", "[answer] system"))
+
+
+def test_judges_have_the_model_of_the_command_line_and_questions_alone_are_no_run(project, models_alone):
+    (project / "questions.jsonl").write_text('{"id": "q", "question": "Why?"}\n')
+    (project / "ragstone.toml").write_text(RUN.replace("right", "correctness"))
+    assert not looked()["[judge] judges"]["ok"]
+    told = looked("--model", "openai/fake")["[judge] judges"]
+    assert (told["ok"], told["detail"]) == (True, "correctness; asked: openai/fake")
+    (project / "ragstone.toml").write_text('[questions]\npath = "questions.jsonl"\n')
+    assert [name for name in looked() if name.startswith("[")] == ["[questions] path"]

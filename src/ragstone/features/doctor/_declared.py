@@ -11,8 +11,9 @@ PATTERN = frozenset("*?[{")
 
 
 def is_run(settings: Settings) -> bool:
-    """Return whether there is something to judge: questions, or an answer sheet."""
-    return bool(settings.questions.path or settings.answer.sheet)
+    """Return whether there is something to judge: a sheet, or questions and who answers them."""
+    answer = settings.answer
+    return bool(answer.sheet or (settings.questions.path and (answer.system or answer.model)))
 
 
 def declared_files(settings: Settings) -> Iterator[tuple[str, str]]:
@@ -43,7 +44,7 @@ def look_at_judges(settings: Settings) -> str:
     if asking and settings.judge.model is None:
         raise ModelError(
             f"{', '.join(asking)} ask{'s' if len(asking) == 1 else ''} a model, and none is named. Name one "
-            "as model in [judge] or [run]."
+            "with --model, here and in `ragstone run`, or as model in [judge] or [run]."
         )
     names = ", ".join(judge.name for judge in judges) or "none"
     return f"{names}; asked: {settings.judge.model}" if asking else names
