@@ -1,6 +1,7 @@
 """Who tells that a person has swallowed a pesticide reads whom to call; nobody else does."""
 
 import asyncio
+import time
 import tomllib
 from datetime import date
 from pathlib import Path
@@ -48,6 +49,17 @@ def test_the_turn_before_may_have_named_the_product():
     assert FARM.sensitive.harms_person("My son drank it!", "How much glyphosate for a hectare?")
     assert not FARM.sensitive.harms_person("My son drank milk.", "How much urea for a hectare?")
     assert not FARM.sensitive.harms_person("And for rice?", "How much glyphosate for a hectare?")
+
+
+@pytest.mark.parametrize(("n", "harm"), [(7, True), (8, True), (9, False)])
+def test_person_and_product_are_eight_words_away_at_most(n, harm):
+    assert FARM.sensitive.harms_person(f"son {'x ' * (n - 1)}drank {'x ' * (n - 1)}glyphosate") == harm
+
+
+def test_a_text_of_nothing_but_such_words_is_read_in_no_time():
+    started = time.perf_counter()
+    assert not FARM.sensitive.harms_person("cow ate " * 16_000)
+    assert time.perf_counter() - started < 5  # with the square of its length it was half a minute
 
 
 def test_texts_without_it_say_nothing():

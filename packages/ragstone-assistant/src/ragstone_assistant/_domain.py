@@ -197,8 +197,10 @@ class SensitiveTerms:
         named_before = self._products.search(said(before)) is not None
         for acts, people in self._acts:
             for act in acts.finditer(plain):
-                behind, ahead = plain[: act.start()].split()[-NEAR:], plain[act.end() :].split()[:NEAR]
-                around = f" {' '.join([*behind, *act[0].split(), *ahead])} "
+                start, end = act.span()
+                for _ in range(NEAR):  # a word of the text, which has single spaces, at each end
+                    start, end = max(0, plain.rfind(" ", 0, start)), plain.find(" ", end) + 1 or len(plain)
+                around = plain[start:end]
                 if people.search(around) and (named_before or self._products.search(around)):
                     return True
         return False

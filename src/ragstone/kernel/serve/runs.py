@@ -146,15 +146,15 @@ class Runs:
         file = rows_file(entry.folder, "judgements")
         if file is None or entry.counts.get("judgements", 0) > MOST_READ:
             return None
-        stat = file.stat()
-        stamp = (file.name, stat.st_size, stat.st_mtime_ns)
-        cached = self._ids.get(entry.folder)
-        if cached is None or cached[0] != stamp:
-            try:
+        try:
+            stat = file.stat()
+            stamp = (file.name, stat.st_size, stat.st_mtime_ns)
+            cached = self._ids.get(entry.folder)
+            if cached is None or cached[0] != stamp:
                 ids = frozenset(row.question_id for row in read_rows(file, Judgement))
-            except DataError:
-                return None
-            cached = self._ids[entry.folder] = (stamp, ids)
+                cached = self._ids[entry.folder] = (stamp, ids)
+        except (DataError, OSError):  # a file that a run has just put in place of this one, too
+            return None
         return cached[1]
 
     def _entry(self, index: int, folder: Path) -> RunEntry | None:
