@@ -12,7 +12,6 @@ from ragstone.kernel.config import Settings, load_settings
 from ragstone.kernel.document.numbers import one_line, with_level
 from ragstone.kernel.errors import ConfigError, DataError, nearest
 from ragstone.kernel.judging import Judge, MetricSummary
-from ragstone.kernel.judging.classify import ClassifyJudge
 from ragstone.kernel.judging.repeated import k_of_n_of, question_score
 from ragstone.kernel.judging.thresholds import is_of_another_scale, off_scale
 from ragstone.kernel.judging.variant import AnyJudge, load_judges
@@ -212,8 +211,8 @@ def _thresholds(judges: Sequence[Judge], wanted: Mapping[str, float]) -> dict[tu
 def _check_threshold(name: str, threshold: float, judge: Judge) -> None:
     """Raise ConfigError for a threshold that no mean of the judge can be compared with."""
     low, high = judge.scale
-    if isinstance(judge, ClassifyJudge) and judge.scale != YES_NO:
-        raise _no_mean(name, judge.labels)
+    if judge.kind == "classify" and judge.scale != YES_NO:
+        raise _no_mean(name, judge.every_key()["labels"])
     if judge.best == "highest" and is_of_another_scale(threshold, judge.scale):
         raise ConfigError(f"thresholds: {off_scale(name, threshold, judge.scale)}")
     if not low <= threshold <= high:

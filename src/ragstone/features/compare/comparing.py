@@ -10,12 +10,13 @@ import msgspec
 from ragstone.features.compare._chosen import choose_questions, chosen_before, only_chosen, without_verdict
 from ragstone.features.compare._modes import compare_modes
 from ragstone.features.compare._people import PeopleLabels
+from ragstone.features.compare._repeats import fold_repeats
 from ragstone.features.compare.matching import JudgedRun, same_questions
 from ragstone.features.compare.paired import EFFECT, check_share, compare_judged
 from ragstone.features.compare.values import ChosenQuestions, Comparison
 from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
-from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking, split_repeat
+from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
 from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
 from ragstone.kernel.runs.summary import RunSummary, chosen_in, read_summary, stale_in
@@ -138,7 +139,7 @@ def read_baseline(
     people = read_people(labels, {}) if labels else None
     then = read_judged(baseline, str(baseline), [])
     # Of several systems, which one is compared is known when the test's own has answered.
-    if len({split_repeat(row.system)[0] for row in then.judgements}) == 1:
+    if len({row.system for row in fold_repeats(then).judgements}) == 1:
         ids = dict.fromkeys(row.question_id for row in then.judgements)
         now = JudgedRun(name=TEST, judgements=[], questions=questions, judges={})
         same_questions(then, now, ids, [question.id for question in questions], shared=None)

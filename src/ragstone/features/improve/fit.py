@@ -27,7 +27,7 @@ from ragstone.features.improve._thresholds import (
 )
 from ragstone.kernel.agreement.comparison import JudgeId, by_judge
 from ragstone.kernel.agreement.pairing import Human, Key, human_scores, is_tuned, pair, partners_of
-from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, plural, takes_rows
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, takes_rows
 from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.kernel.judging.combined import CascadeJudge
 from ragstone.kernel.judging.fields import Member
@@ -229,7 +229,7 @@ def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float, n_tuned: 
 
 
 def _of_tuned(n: int) -> str:
-    return f" {plural(n, 'labelled answer')} cannot count: a judge was made with the questions." if n else ""
+    return f" Left out, because a judge was made with the questions: {n:,}." if n else ""
 
 
 def _cascade(
