@@ -51,13 +51,14 @@ def doctor(
     - `ragstone doctor`
     - `ragstone doctor --model openai/gpt-4o-mini`
     """
-    from ragstone.kernel.config import choose, load_settings
+    from ragstone.kernel.config import load_settings
     from ragstone.kernel.llm.catalogue import models_named
 
     settings = load_settings(config)
     models = model or models_named(settings)
     if model and settings.judge.model is None:
-        settings = choose(settings, "judge", model=model[0])
+        judge = msgspec.structs.replace(settings.judge, model=model[0])
+        settings = msgspec.structs.replace(settings, judge=judge)
     checks = [*map(_extra, EXTRAS)]
     for name, (purpose, install) in SEPARATE.items():
         if is_installed(name):
