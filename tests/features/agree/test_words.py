@@ -12,7 +12,7 @@ from ragstone.features.agree.words import card_document, cards_document, reliabi
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.document.html import render_page
-from ragstone.kernel.document.numbers import percent
+from ragstone.kernel.document.numbers import percent, percent_range
 from ragstone.kernel.records import Label
 
 
@@ -134,7 +134,7 @@ def test_page_names_the_axes_and_has_the_curve_as_numbers_too():
     for words in ("how sure the judge is that the answer is right", "how often people say that it is right"):
         assert words in page.text, words
     first = card.calibration.bins[0]
-    numbers = f"{percent(first.low)} to {percent(first.high)} {first.right.n} {percent(first.mean)}"
+    numbers = f"{percent_range(first.low, first.high)} {first.right.n} {percent(first.mean)}"
     assert numbers in page.text
     assert card.selective is not None
     assert "Right among the answers it is surest of" in page.text

@@ -1,7 +1,6 @@
 """Scores that only number labels: every surface shows the share of each label, none a mean."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -18,8 +17,8 @@ from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.document.blocks import Cell
 from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.errors import ConfigError, DataError
-from ragstone.kernel.judging import summarise
 from ragstone.kernel.judging.summary import MetricSummary
+from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import Judgement, Label
 from ragstone.kernel.runs.headlines import common_headline
 from ragstone.kernel.runs.summary import RunSummary
@@ -120,13 +119,12 @@ def test_labels_of_people_give_no_corrected_mean_and_no_leniency() -> None:
     assert card.model == MODEL
 
 
-def test_a_threshold_of_a_pytest_cannot_be_of_numbers_of_labels(summary, says) -> None:
-    checked = SimpleNamespace(metrics=summary.metrics)
+def test_a_threshold_of_a_pytest_cannot_be_of_numbers_of_labels(says) -> None:
     with pytest.raises(ConfigError) as mistake:
-        _thresholds(checked, {"question_type": 3.0})  # type: ignore[arg-type] # only its metrics are read
+        _thresholds(load_judges(["question_type"]), {"question_type": 3.0})
     says(mistake.value)
-    graded = SimpleNamespace(metrics=summarise([judgement("q0", "correctness", 1.0)]))
-    assert _thresholds(graded, {"correctness": 0.5}) == {("correctness", "correctness"): 0.5}  # type: ignore[arg-type]
+    graded = load_judges(["correctness"])
+    assert _thresholds(graded, {"correctness": 50.0}) == {("correctness", "correctness"): 50.0}
 
 
 def test_a_comparison_shows_shares_on_both_sides_and_no_verdict(says) -> None:
