@@ -80,11 +80,11 @@ def match(
             if name not in known:
                 raise DataError(f"{side.name} has no metric {name!r}. {nearest(name, known)}")
     pairs = _systems(a, b, systems)
-    ours, theirs = (
+    judged_of_a, judged_of_b = (
         dict.fromkeys(row.question_id for row in side.judgements if row.system in named)
         for side, named in zip((a, b), zip(*pairs, strict=True), strict=True)
     )
-    ids, n_left_out = same_questions(a, b, ours, theirs, shared=shared)
+    ids, n_left_out = same_questions(a, b, judged_of_a, judged_of_b, shared=shared)
     keys, problems = {}, []
     for pair in pairs:
         ours, theirs = (_by_name(side, system, metrics) for side, system in zip((a, b), pair, strict=True))
