@@ -82,7 +82,7 @@ def test_failed_answers_are_told_and_a_run_of_them_ends_well(project, fake, says
     says(sentence_in(ran.err, "3 answers failed"))
     ran = ragstone("run")
     assert ran.code == 5  # and none was scored
-    assert "3 application failed" in ran.err + ran.out
+    assert "3 application failures" in ran.err + ran.out
     assert ragstone("run", "--force", "--strict").code == 5
 
 

@@ -365,7 +365,7 @@ def test_enlarged_the_tables_of_blame_need_no_scrolling(write_run: WriteRun, tab
     assert len(tab.run(names.format("/^(Shares|Causes) of|^Found/.test(one.ariaLabel)"))) == 3
     cut = "/^(Shares|Causes) of|^Found/.test(one.ariaLabel) && one.scrollWidth > one.clientWidth"
     assert tab.run(names.format(cut)) == []
-    interval = tab.page.locator(".blame td", has_text="8.0 to 28 % of 50")
+    interval = tab.page.locator(".blame td", has_text="8.0 to 28.0 % of 50")
     box = interval.bounding_box()
     assert box
     assert box["x"] >= 0
