@@ -289,9 +289,7 @@ def _share(
         if name == "score":
             value, ends = number(estimate.value), interval(estimate)
         else:
-            value, ends = percent(estimate.value), "no interval"
-            if estimate.low is not None and estimate.high is not None:
-                ends = percent_ends(estimate)
+            value, ends = percent(estimate.value), percent_ends(estimate)
         return Cell(value, f"of {count(estimate.n)}, {ends}", "strong")
 
     return head or HEADS.get(name, name), cell
