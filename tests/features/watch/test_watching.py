@@ -11,6 +11,7 @@ from tests.support.plain_rows import judgement_row
 from ragstone.features.watch._judged import StoredScore
 from ragstone.features.watch._judging import load_canaries
 from ragstone.features.watch._reading import ReadCounts
+from ragstone.features.watch.store import MonitorStore
 from ragstone.features.watch.watching import Watcher, followed, watch
 from ragstone.kernel.config import MonitorSection
 from ragstone.kernel.errors import ConfigError, DataError, ModelError
@@ -69,8 +70,9 @@ def test_offline_leaves_due_what_the_ledger_lacks(fake_openai, tmp_path, log):
 
 def test_a_rate_judges_a_part_and_a_higher_one_the_rest(fake_openai, tmp_path, log):
     chosen = settings(fake_openai, tmp_path)
+    MonitorStore(tmp_path / chosen.monitor.store, key=b"key").close()  # its draws take two of the six
     few = watch(log, rate=0.5, settings=chosen, today=TODAY)
-    assert few.judged == few.overview.n_sampled < 6
+    assert few.judged == few.overview.n_sampled == 2
     assert watch(settings=chosen, today=TODAY).overview == few.overview  # a look changes no rate
     whole = watch(log, rate=1.0, settings=chosen, today=TODAY)
     assert few.judged + whole.judged == 6
