@@ -67,7 +67,8 @@ class FakeOpenAI:
     script: what is said; embedding: what is said to a request for vectors. latency_s: how long it takes.
     key: if set, the only one that is let in. models: if set, the only names that exist. refuse: ways of
     asking that get HTTP 400, of json_schema, tool, json_object, stream and stream_options. streams: False
-    for a server that takes no notice of `stream`. piece_s: how long each piece of a stream takes.
+    for a server that takes no notice of `stream`. piece_s: how long each piece of a stream takes. gate:
+    after how many requests the others wait until `let_go` is called, or GET /let_go comes.
 
     What it saw: n_requests, most_in_flight, bodies (the last 2,000), arrivals (their times),
     n_asked_again (requests whose very body was answered before with status 200), embedded (text -> how
@@ -82,12 +83,14 @@ class FakeOpenAI:
         self.latency_s = 0.0
         self.streams = True
         self.piece_s = 0.0
+        self.gate: int | None = None
         self.key: str | None = None
         self.models: set[str] | None = None
         self.refuse: set[str] = set()
         self.base_url = ""
         self.batches = FakeBatches()
         self._closing = asyncio.Event()
+        self._let_go = asyncio.Event()
         self.forget()
 
     def forget(self) -> None:
@@ -126,6 +129,9 @@ class FakeOpenAI:
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path.endswith("/stats"):
             return web.json_response(self.stats())
+        if request.path.endswith("/let_go"):
+            self._let_go.set()
+            return web.json_response(self.stats())
         if "/files" in request.path or "/batches" in request.path:
             if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
                 return web.json_response({"error": {"message": "Incorrect API key provided"}}, status=401)
@@ -138,6 +144,8 @@ class FakeOpenAI:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
+            if self.gate is not None and self.n_requests > self.gate:
+                await self._let_go.wait()
             return await self._reply(request, content)
         except asyncio.CancelledError:
             self.n_cut_off += 1
@@ -320,12 +328,22 @@ def running(*options: str) -> Iterator[str]:
 
 def stats(base_url: str) -> dict[str, int]:
     """Return the counts of a server in another process."""
-    with urllib.request.urlopen(f"{base_url}/stats", timeout=60) as response:
+    return _counts(f"{base_url}/stats")
+
+
+def let_go(base_url: str) -> None:
+    """Have a server in another process answer what waits at its gate, and all that comes later."""
+    _counts(f"{base_url}/let_go")
+
+
+def _counts(address: str) -> dict[str, int]:
+    # Without a limit in seconds: a machine that halts for minutes is no fault of what is tested.
+    with urllib.request.urlopen(address) as response:
         return dict(json.load(response))
 
 
 def wait_for(base_url: str, count: str, n: int) -> None:
-    """Wait until a server in another process has counted so far; fail after a minute."""
+    """Wait until a server in another process has counted so far; fail after 3,000 looks, a minute at least."""
     for _ in range(3000):
         if stats(base_url)[count] >= n:
             return
@@ -338,6 +356,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="0 for any free one")
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--piece", type=float, default=0.0, metavar="SECONDS", help="of a stream")
+    parser.add_argument("--gate", type=int, default=None, metavar="N", help="later ones wait for /let_go")
     parser.add_argument("--rate-limited", type=float, default=0.0, metavar="SHARE", help="HTTP 429")
     parser.add_argument("--retry-after", type=float, default=1.0, metavar="SECONDS")
     parser.add_argument("--malformed", type=float, default=0.0, metavar="SHARE", help="cut-off JSON")
@@ -360,7 +379,7 @@ async def main(arguments: list[str] | None = None) -> None:
     options = _options(arguments)
     fake = FakeOpenAI()
     fake.latency_s, fake.key, fake.refuse = options.latency, options.key, set(options.refuse)
-    fake.piece_s = options.piece
+    fake.piece_s, fake.gate = options.piece, options.gate
     fake.batches.takes_looks = options.batch_looks
     if options.script:
         module, _, name = options.script.partition(":")
