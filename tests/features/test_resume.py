@@ -1,13 +1,11 @@
 """Killed and stopped runs: in processes of their own."""
 
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command import TO_FILE, ragstone
-from tests.support.fake_openai import running, stats, wait_for
+from tests.support.command import TO_FILE, ragstone, started
+from tests.support.fake_openai import let_go, running, stats, wait_for
 
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import read_rows, write_rows
@@ -29,24 +27,20 @@ def make_project(folder: Path, base_url: str) -> None:
     )
 
 
-def start(folder: Path, *options: str, command: list[str] = COMMAND) -> subprocess.Popen[str]:
-    words = [sys.executable, "-m", "ragstone", *command, *options]
-    return subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True)
-
-
 def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_that_of_a_quiet_run(
     tmp_path, monkeypatch
 ):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
-    with running("--latency", "0.05") as base_url:
+    with running("--latency", "0.05", "--gate", str(N_ANSWERS // 2)) as base_url:
         for folder in (disturbed, quiet):
             (folder / ".ragstone").mkdir(parents=True)
             (folder / ".ragstone" / "secret").write_text("00" * 32)
             make_project(folder, base_url)
-        killed = start(disturbed)
-        wait_for(base_url, "n_requests", N_ANSWERS // 2)
-        killed.send_signal(signal.SIGKILL)
-        killed.communicate()
+        with started(*COMMAND, cwd=disturbed) as killed:
+            wait_for(base_url, "n_requests", N_ANSWERS // 2)
+            killed.send_signal(signal.SIGKILL)
+            killed.communicate()
+        let_go(base_url)
         assert not (disturbed / "judgements.jsonl").exists()
         monkeypatch.chdir(disturbed)
         assert ragstone(*COMMAND).code == 0
@@ -60,14 +54,16 @@ def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_that_
 
 @pytest.mark.parametrize("ignoring", [False, True], ids=["", "in the background"])
 def test_sigterm_ends_with_one_sentence_and_loses_nothing(tmp_path, monkeypatch, ignoring):
-    with running("--latency", "0.05") as base_url:
+    with running("--latency", "0.05", "--gate", str(N_ANSWERS // 2)) as base_url:
         make_project(tmp_path, base_url)
         before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring else signal.default_int_handler)
-        stopped = start(tmp_path)  # as a shell starts `ragstone judge ... &`: it ignores Ctrl-C
-        signal.signal(signal.SIGINT, before)
-        wait_for(base_url, "n_requests", N_ANSWERS // 2)
-        stopped.terminate()
-        _, said = stopped.communicate(timeout=60)
+        # As a shell starts `ragstone judge ... &`: it ignores Ctrl-C.
+        with started(*COMMAND, cwd=tmp_path) as stopped:
+            signal.signal(signal.SIGINT, before)
+            wait_for(base_url, "n_requests", N_ANSWERS // 2)
+            stopped.terminate()
+            let_go(base_url)
+            _, said = stopped.communicate()
         assert stopped.returncode == 143
         assert said.splitlines()[-1].endswith(
             " of 60 judgements are in judgements.jsonl.partial. "
@@ -82,7 +78,7 @@ def test_conversations_of_users_are_gone_on_with_and_no_turn_is_asked_for_twice(
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
     command = ["answer", "--users", "personas.toml", "--system", "bot", "-o", "talks.jsonl"]
     n_calls = 20 * 3
-    with running("--latency", "0.05") as base_url:
+    with running("--latency", "0.05", "--gate", str(n_calls // 2)) as base_url:
         for folder in (disturbed, quiet):
             make_project(folder, base_url)
             with (folder / "ragstone.toml").open("a") as file:
@@ -92,10 +88,11 @@ def test_conversations_of_users_are_gone_on_with_and_no_turn_is_asked_for_twice(
                 for n in range(20)
             )
             (folder / "personas.toml").write_text(users)
-        killed = start(disturbed, command=command)
-        wait_for(base_url, "n_requests", n_calls // 2)
-        killed.send_signal(signal.SIGKILL)
-        killed.communicate()
+        with started(*command, cwd=disturbed) as killed:
+            wait_for(base_url, "n_requests", n_calls // 2)
+            killed.send_signal(signal.SIGKILL)
+            killed.communicate()
+        let_go(base_url)
         monkeypatch.chdir(disturbed)
         assert ragstone(*command).code == 0
         assert stats(base_url)["n_requests"] <= n_calls + 8

@@ -1,7 +1,11 @@
-"""The command line in this process: `ragstone ARGUMENTS` -> exit code, standard output, standard error."""
+"""The command line, in this process or in one of its own: `ragstone ARGUMENTS` -> what became of it."""
 
+import contextlib
 import functools
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -45,6 +49,20 @@ def ragstone(*arguments: object, said: str | None = None) -> Ran:
     if "--json" in words and result.stdout.strip() and find_spec("jsonschema"):  # a plain install lacks it
         check_json(words, result.stdout)
     return Ran(result.exit_code, result.stdout, result.stderr)
+
+
+@contextlib.contextmanager
+def started(*command: object, **options: Any) -> Iterator[subprocess.Popen[str]]:  # noqa: ANN401 - of Popen
+    """Give a command that runs in a process of its own; what is left of it in the end is killed.
+
+    command: words after `ragstone`; options: of Popen. What it says on standard error is kept.
+    """
+    words = [sys.executable, "-m", "ragstone", *map(str, command)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def check_json(words: list[str], printed: str) -> None:

@@ -68,7 +68,7 @@ class FakeOpenAI:
     key: if set, the only one that is let in. models: if set, the only names that exist. refuse: ways of
     asking that get HTTP 400, of json_schema, tool, json_object, stream and stream_options. streams: False
     for a server that takes no notice of `stream`. piece_s: how long each piece of a stream takes. gate:
-    after how many requests the others wait until `let_go` is called, or GET /let_go comes.
+    after how many requests the others wait for GET /let_go.
 
     What it saw: n_requests, most_in_flight, bodies (the last 2,000), arrivals (their times),
     n_asked_again (requests whose very body was answered before with status 200), embedded (text -> how
@@ -343,7 +343,7 @@ def _counts(address: str) -> dict[str, int]:
 
 
 def wait_for(base_url: str, count: str, n: int) -> None:
-    """Wait until a server in another process has counted so far; fail after 3,000 looks, a minute at least."""
+    """Wait until a server in another process has counted so far; fail after 3,000 looks."""
     for _ in range(3000):
         if stats(base_url)[count] >= n:
             return
