@@ -45,11 +45,16 @@ def prompt(
 
 
 class Model:
-    """A model that is a function: says these in turn, the last for ever, and notes what it was asked."""
+    """A model that is a function: says these in turn, the last for ever, and notes what it was asked.
+
+    go: cleared, it answers when this is set.
+    """
 
     def __init__(self, *said: Said, latency_s: float = 0.0) -> None:
         self.said = list(said) or [verdict()]
         self.latency_s = latency_s
+        self.go = asyncio.Event()
+        self.go.set()
         self.asked: list[Prompt] = []
         self.in_flight = self.most_in_flight = 0
 
@@ -61,11 +66,20 @@ class Model:
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             await asyncio.sleep(self.latency_s)
+            await self.go.wait()
         finally:
             self.in_flight -= 1
         if isinstance(now, Exception):
             raise now
         return now if isinstance(now, Completion) else Completion(text=now, usage=Usage(input=10, output=5))
+
+
+    async def answer_together(self, n: int) -> None:
+        """Answer when so many calls wait for it, and at once from then on."""
+        self.go.clear()
+        while self.in_flight < n:  # noqa: ASYNC110 - calls come from where no event is set
+            await asyncio.sleep(0.001)
+        self.go.set()
 
 
 async def stubbed(prompt: Prompt) -> Reply:

@@ -8,7 +8,6 @@ import contextlib
 import gzip
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -85,8 +84,8 @@ def collecting() -> Iterator[Collector]:
 class LogCollector:
     """Takes log events. records: those of all requests that were taken, as LogRecord with its resource.
 
-    reply: gives status, headers and body for a request by its number and its records; by default 200. wait_s:
-    before it replies. headers, sizes: of the requests.
+    reply: gives status, headers and body for a request by its number and its records; by default 200. go:
+    cleared, it replies when this is set. headers, sizes: of the requests.
     """
 
     def __init__(self) -> None:
@@ -94,7 +93,8 @@ class LogCollector:
         self.headers: list[dict[str, str]] = []
         self.sizes: list[int] = []
         self.paths: list[str] = []
-        self.wait_s = 0.0
+        self.go = threading.Event()
+        self.go.set()
         self.url = ""
         self.reply: Callable[[int, int], tuple[int, dict[str, str], bytes]] = lambda _number, _n: (
             200,
@@ -145,7 +145,7 @@ def collecting_logs() -> Iterator[LogCollector]:
             status, headers, reply = collector.reply(len(collector.sizes), len(here))
             if 200 <= status < 300:
                 collector.records += here
-            time.sleep(collector.wait_s)
+            collector.go.wait()
             with contextlib.suppress(OSError):
                 self.send_response(status)
                 for name, value in headers.items():
@@ -159,7 +159,10 @@ def collecting_logs() -> Iterator[LogCollector]:
 
     with _served(Handler) as url:
         collector.url = url
-        yield collector
+        try:
+            yield collector
+        finally:
+            collector.go.set()
 
 
 def _logs_in(body: bytes, kind: str) -> ExportLogsServiceRequest:

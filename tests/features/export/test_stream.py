@@ -43,6 +43,7 @@ def log(tmp_path, n=5):
 
 def test_each_judgement_of_a_watch_is_an_event_with_the_name_of_its_exchange(collector, tmp_path):
     settings = Settings(monitor=MonitorSection(judges=["grounding"], otlp=collector.url), root=str(tmp_path))
+    began = time.time()
     summary = watch(log(tmp_path), settings=settings, today=TODAY)
     assert (summary.events.sent, summary.events.lost) == (5, 0)
     assert sorted(one["ragstone.question_id"] for one in collector.attributes()) == [
@@ -50,8 +51,8 @@ def test_each_judgement_of_a_watch_is_an_event_with_the_name_of_its_exchange(col
     ]
     versions = {one["gen_ai.evaluation.evaluator.version"] for one in collector.attributes()}
     assert versions == {digest_of(load_judge("grounding"))}
-    now = time.time()
-    assert all(now - 60 < record.time_unix_nano / 1e9 <= now for _, record in collector.records)
+    ended = time.time()
+    assert all(began <= record.time_unix_nano / 1e9 <= ended for _, record in collector.records)
     again = watch(log(tmp_path), settings=settings, today=TODAY)
     assert (again.events.sent, len(collector.records)) == (0, 5)
 
@@ -78,25 +79,24 @@ def test_a_collector_that_is_down_costs_events_and_no_judgement(tmp_path, monkey
 def test_nobody_waits_for_a_collector_that_hangs_and_what_does_not_fit_is_counted(collector, monkeypatch):
     monkeypatch.setattr(stream, "MOST_WAITING", 100)
     monkeypatch.setattr(stream, "LAST_S", 0.2)
-    collector.wait_s = 2.0
+    collector.go.clear()  # who waited for it would wait for ever
     events = EventStream(collector.url)
-    began = time.monotonic()
     for n in range(500):
         events.offer(judgement(n), "1", f"x{n}", "", "")
-    assert time.monotonic() - began < 1.0
     assert events.counts().lost == 400
     counts = events.close()
     assert (counts.sent, counts.lost) == (0, 500)
-    assert time.monotonic() - began < 1.5
     assert events.close() == counts
 
 
 def test_texts_that_are_too_much_together_are_not_kept(collector, monkeypatch):
     monkeypatch.setattr(stream, "MOST_CHARACTERS", 50_000)
-    collector.wait_s = 0.5
+    monkeypatch.setattr(stream, "LAST_S", 60)
+    collector.go.clear()
     events = EventStream(collector.url)
     for n in range(4):
         events.offer(judgement(n, rationale="word " * 5000), "1", f"x{n}", TRACE, SPAN)
+    collector.go.set()
     assert events.close().lost == 3
 
 

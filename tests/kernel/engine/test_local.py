@@ -54,8 +54,8 @@ async def test_the_first_error_cancels_what_is_under_way():
     assert cancelled == [2, 3]
 
 
-async def cancelled_after(first_s, work, rows, stop=lambda: None):
-    """Cancel the collecting after so long; return what it had got by the end."""
+async def cancelled_when(begun, work, rows, stop=lambda: None):
+    """Cancel the collecting at an event; return what it had got by the end."""
     got = []
 
     async def collect():
@@ -63,7 +63,7 @@ async def cancelled_after(first_s, work, rows, stop=lambda: None):
             got.append(row)  # noqa: PERF401 - what came before the cancellation is what is looked at
 
     task = asyncio.create_task(collect())
-    await asyncio.sleep(first_s)
+    await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -71,7 +71,7 @@ async def cancelled_after(first_s, work, rows, stop=lambda: None):
 
 
 async def test_cancelled_it_begins_no_row_and_waits_for_those_under_way():
-    begun = []
+    begun, all_begun, stopped = [], asyncio.Event(), asyncio.Event()
 
     def rows():
         for row in range(10 * WINDOW):
@@ -79,28 +79,31 @@ async def test_cancelled_it_begins_no_row_and_waits_for_those_under_way():
             yield row
 
     async def work(row):
-        await asyncio.sleep(0.2)
+        if row == WINDOW - 1:
+            all_begun.set()
+        await stopped.wait()
         return row
 
-    assert await cancelled_after(0.05, work, rows()) == list(range(WINDOW))
+    assert await cancelled_when(all_begun, work, rows(), stopped.set) == list(range(WINDOW))
     assert len(begun) == WINDOW
 
 
 @pytest.mark.simulation
-async def test_cancelled_rows_that_do_not_finish_are_left_out_and_the_others_stay_in_order(monkeypatch):
-    monkeypatch.setattr("ragstone.kernel.engine.local.STOP_S", 0.3)
-    stopped = asyncio.Event()
+async def test_cancelled_rows_that_do_not_finish_are_left_out_and_the_others_stay_in_order():
+    begun, stopped = asyncio.Event(), asyncio.Event()
 
     async def work(row):
+        if row == 4:
+            begun.set()
         if row == 1:
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
         await stopped.wait()
         if row == 3:
             raise RuntimeError("no call was made")
         await asyncio.sleep((5 - row) * 0.01)
         return row
 
-    assert await cancelled_after(0.05, work, range(5), stopped.set) == [0, 2, 4]
+    assert await cancelled_when(begun, work, range(5), stopped.set) == [0, 2, 4]
 
 
 async def double(number):

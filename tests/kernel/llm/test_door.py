@@ -329,32 +329,34 @@ class TestRetries:
         says(str(caught.value))
 
     async def test_a_wrong_key_stops_every_call_at_once_and_asks_nobody_again(self, tmp_path, says):
-        model = Model(ModelError("refused the key: no such key"), latency_s=0.01)
+        model = Model(ModelError("refused the key: no such key"))
         with door_to(model.send, tmp_path, concurrency=4) as door:
             asking = [door.ask(prompt(f"row {n}")) for n in range(50)]
-            ends = await asyncio.gather(*asking, return_exceptions=True)
+            _, *ends = await asyncio.gather(model.answer_together(4), *asking, return_exceptions=True)
         assert len(model.asked) == 4
         says("\n".join({str(end) for end in ends}))
 
     async def test_refusals_lower_the_number_of_calls_at_once(self, tmp_path):
-        model = Model(*[LIMITED] * 64, verdict(1), latency_s=0.002)
+        model = Model(*[LIMITED] * 64, verdict(1))
         with door_to(model.send, tmp_path, concurrency=64) as door:
-            await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(64)))
+            asking = [door.ask(prompt(f"row {n}")) for n in range(64)]
+            await asyncio.gather(model.answer_together(64), *asking)
             assert model.most_in_flight == 64
             assert 20 < door._caller.slots.allowed < 50
 
     async def test_after_retry_after_nobody_asks_too_early_and_not_all_ask_at_once(self, tmp_path):
-        limited = CallFailed("rate_limited", "HTTP 429", retryable=True, retry_after_s=0.2)
+        limited = CallFailed("rate_limited", "HTTP 429", retryable=True, retry_after_s=1.0)
         times: list[float] = []
-        model = Model(*[limited] * 8, verdict(1), latency_s=0.06)
+        model = Model(*[limited] * 8, verdict(1))
 
         async def send(asked: Prompt) -> Completion:
             times.append(time.monotonic())
             return await model.send(asked)
 
         with door_to(send, tmp_path, concurrency=8) as door:
-            await asyncio.gather(*(door.ask(prompt(f"row {n}")) for n in range(30)))
-        assert times[8] - times[7] >= 0.199
+            asking = [door.ask(prompt(f"row {n}")) for n in range(30)]
+            await asyncio.gather(model.answer_together(8), *asking)
+        assert times[8] - times[7] >= 0.999
         later = times[8:12]
         assert later[-1] - later[0] > 0.001
 
@@ -377,22 +379,26 @@ class TestJoining:
         assert budget.failed == {"error": 5}
 
     async def test_when_the_one_who_calls_is_cancelled_another_makes_the_call(self, tmp_path):
-        model = Model(latency_s=0.02)
+        model = Model()
+        model.go.clear()
         with door_to(model.send, tmp_path) as door:
             tasks = [asyncio.create_task(door.ask(prompt())) for _ in range(4)]
-            await asyncio.sleep(0.005)
+            await until(lambda: model.in_flight == 1)
             tasks[0].cancel()
+            model.go.set()
             ends = await asyncio.gather(*tasks, return_exceptions=True)
         assert isinstance(ends[0], asyncio.CancelledError)
         assert [end.value.score for end in ends[1:] if not isinstance(end, BaseException)] == [2, 2, 2]
         assert len(model.asked) == 2
 
     async def test_cancelling_one_who_waits_leaves_the_call_to_the_others(self, tmp_path):
-        model = Model(latency_s=0.02)
+        model = Model()
+        model.go.clear()
         with door_to(model.send, tmp_path) as door:
             tasks = [asyncio.create_task(door.ask(prompt())) for _ in range(3)]
-            await asyncio.sleep(0.005)
+            await until(lambda: model.in_flight == 1)
             tasks[1].cancel()
+            model.go.set()
             ends = await asyncio.gather(*tasks, return_exceptions=True)
         assert [isinstance(end, asyncio.CancelledError) for end in ends] == [False, True, False]
         assert len(model.asked) == 1

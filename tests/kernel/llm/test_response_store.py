@@ -40,16 +40,23 @@ async def entered(ledger):
         return found
 
 
+async def asked_of(model):
+    while not model.asked:  # noqa: ASYNC110 - a stand-in tells nobody
+        await asyncio.sleep(0.001)
+
+
 async def test_who_comes_second_waits_without_slot_and_budget_and_is_given_the_response(two, ledger_settings):
     one, other = two
-    slow, quick, budget = Model(latency_s=0.4), Model(), Budget(Caps(calls=1))
+    slow, quick, budget = Model(), Model(), Budget(Caps(calls=1))
+    slow.go.clear()
     first = asyncio.create_task(door_to(slow, one).ask(prompt()))
-    await asyncio.sleep(0.1)
+    await asked_of(slow)
     door = door_to(quick, other, budget=budget, concurrency=1)
     second = asyncio.create_task(door.ask(prompt()))
     await asyncio.sleep(0.05)
     await door.ask(prompt("another"))  # takes the one slot and the one call that there are
     assert not second.done()
+    slow.go.set()
     assert await second == await first
     assert (budget.made, budget.from_ledger) == (1, 1)
     assert (len(slow.asked), len(quick.asked)) == (1, 1)
@@ -61,10 +68,14 @@ async def test_who_comes_second_waits_without_slot_and_budget_and_is_given_the_r
 
 async def test_a_call_that_fails_is_the_next_ones_turn(two):
     one, other = two
-    failing, well = Model(CallFailed("error", "broken"), latency_s=0.2), Model(verdict())
+    failing, well = Model(CallFailed("error", "broken")), Model(verdict())
+    failing.go.clear()
     first = asyncio.create_task(door_to(failing, one).ask(prompt()))
-    await asyncio.sleep(0.1)
+    await asked_of(failing)
     second = asyncio.create_task(door_to(well, other).ask(prompt()))
+    await asyncio.sleep(0.1)
+    assert not well.asked
+    failing.go.set()
     with pytest.raises(CallFailed, match="broken"):
         await first
     assert (await second).text == verdict()
@@ -120,7 +131,9 @@ async def test_who_waits_for_long_is_told_once_what_for(two, monkeypatch, caplog
     monkeypatch.setattr(response_store, "LONG_S", 0.1)
     async with claimed(two[0], key(1)):
         waiting = [asyncio.create_task(entered(two[1])) for _ in range(3)]
-        await asyncio.sleep(0.5)
+        while not caplog.records:  # noqa: ASYNC110 - a log tells nobody
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)  # in which another might be told
     await asyncio.gather(*waiting)
     assert [record.getMessage().split(" for calls")[0] for record in caplog.records] == [
         "Waiting for 0 s now"

@@ -57,9 +57,9 @@ def test_person_and_product_are_eight_words_away_at_most(n, harm):
 
 
 def test_a_text_of_nothing_but_such_words_is_read_in_no_time():
-    started = time.perf_counter()
+    started = time.thread_time()
     assert not FARM.sensitive.harms_person("cow ate " * 16_000)
-    assert time.perf_counter() - started < 5  # with the square of its length it was half a minute
+    assert time.thread_time() - started < 5  # with the square of its length it was half a minute
 
 
 def test_texts_without_it_say_nothing():

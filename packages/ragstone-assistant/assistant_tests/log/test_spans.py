@@ -3,7 +3,7 @@
 import json
 import logging
 import socket
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,12 @@ from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import read_rows
 from ragstone_assistant.conversation import Said
 from ragstone_assistant.log.exchange_log import ExchangeLog, open_log, read_exchanges
+
+
+@pytest.fixture(autouse=True)
+def _a_busy_machine_loses_no_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone_assistant.log._spans.CLOSE_S", 60)
+    monkeypatch.setattr("ragstone_assistant.log._spans.TIMEOUT_S", 60)
 
 
 def opened(folder: Path, url: str) -> ExchangeLog:
@@ -115,24 +121,23 @@ async def test_a_collector_that_hangs_does_not_hold_up_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragstone_assistant.log._spans.CLOSE_S", 0.1)
+    monkeypatch.setattr("ragstone_assistant.log._spans.TIMEOUT_S", 3)
     with socket.create_server(("127.0.0.1", 0)) as hanging:
-        started = time.monotonic()
         await written(tmp_path, f"http://127.0.0.1:{hanging.getsockname()[1]}/v1/traces")
-        assert time.monotonic() - started < 4  # a batch may take some seconds
+        [sending] = [thread for thread in threading.enumerate() if thread.name == "ragstone-spans"]
+    sending.join()  # it was not waited for
 
 
 async def test_a_collector_that_is_down_costs_one_line_and_no_row(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone_assistant.log._spans.CLOSE_S", 30)
+    monkeypatch.setattr("ragstone_assistant.log._spans.CLOSE_S", 3600)  # and it is not waited for so long
     monkeypatch.setattr("ragstone_assistant.log._spans.TIMEOUT_S", 0.5)
     with collecting() as collector:
         url = collector.url
-    started = time.monotonic()
     with caplog.at_level(logging.DEBUG, logger="ragstone.log"):
         row = await written(tmp_path, url)
     assert row.question_id == "e1"
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
         f"{url}: takes no spans; the log on disk has everything"
     ]
-    assert time.monotonic() - started < 15

@@ -1,7 +1,6 @@
 """The loop, with a model that says what the test wants it to say."""
 
 import asyncio
-import time
 from datetime import date
 
 import msgspec
@@ -169,17 +168,15 @@ def test_time_is_limited_and_the_tool_in_flight_is_cancelled(replies: Replies) -
 
     async def slow(arguments: Weather, situation: Situation) -> Observation:
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
         except asyncio.CancelledError:
             ended.append("cancelled")
             raise
         return Observation(text="late")
 
-    started = time.perf_counter()
     agent = agent_of(ScriptedPlanner(RAIN), with_tools=with_weather(slow), time_limit_s=0.05)
     said, _ = replies(agent, asked("Rain in Nakuru?"))
     assert ended == ["cancelled"]
-    assert time.perf_counter() - started < 5
     assert (said.kind, said.text) == ("unavailable", phrase("time_limit", "en"))
     assert said.error == "not done within 0.05 s"
 
