@@ -73,7 +73,6 @@ class Model:
             raise now
         return now if isinstance(now, Completion) else Completion(text=now, usage=Usage(input=10, output=5))
 
-
     async def answer_together(self, n: int) -> None:
         """Answer when so many calls wait for it, and at once from then on."""
         self.go.clear()
