@@ -65,12 +65,19 @@ def test_a_card_is_missing_for_one_of_two_reasons(tools, says):
 
 def test_a_run_whose_numbers_cannot_be_read_is_told_from_one_without(tmp_path):
     (tmp_path / "ragstone.toml").write_text("")
-    for name, text in (("damaged", "{"), ("older", "{}"), ("begun", None)):
+    for name, text in (("damaged", "{"), ("older", '{"counts": {}, "metrics": []}')):
         (tmp_path / "runs" / name).mkdir(parents=True)
-        if text:
-            (tmp_path / "runs" / name / "summary.json").write_text(text)
+        (tmp_path / "runs" / name / "summary.json").write_text(text)
+    for name, file in (
+        ("begun", "answers.jsonl.partial"),
+        ("coverage", "summary.json"),
+        ("notes", "todo.md"),
+    ):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / file).write_text("{}")  # the last two are no runs
     tools = Tools(AgentProject(load_settings(tmp_path / "ragstone.toml")))
     listed = dict(line.split(": ", 1) for line in data(tools.list_runs()).splitlines())
+    assert listed.keys() == {"- damaged", "- older", "- begun"}
     assert listed["- begun"] == "no numbers yet"
     assert all(listed[name].startswith("its numbers cannot be read (") for name in ("- damaged", "- older"))
 

@@ -15,7 +15,8 @@ def here(tmp_path, monkeypatch):
 
 def run_in(folder, file="manifest.json"):
     folder.mkdir(parents=True)
-    (folder / file).write_text("{}")
+    text = {"manifest.json": '{"judges": {}}', "summary.json": '{"counts": {}, "metrics": []}'}[file]
+    (folder / file).write_text(text)
 
 
 def test_an_empty_folder_has_the_workbench_alone(here):
@@ -56,6 +57,14 @@ def test_a_folder_of_runs_is_shown_as_it_is_and_labels_are_kept_here(here, file)
         assert found.settings.workbench.annotator == "Anna"
         assert found.settings.root == "."
         assert not found.assistant
+
+
+def test_files_of_another_tool_make_no_folder_a_run(here):
+    for folder in ("app", "app/coverage"):
+        (here / folder).mkdir()
+        (here / folder / "summary.json").write_text('{"total": {}}')
+        (here / folder / "manifest.json").write_text('{"name": "An app"}')
+    assert project_at([here / "app"]).settings.root == str(here / "app")  # a project without runs
 
 
 def test_a_folder_that_is_not_there_is_told(here, says):

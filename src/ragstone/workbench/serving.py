@@ -11,15 +11,13 @@ from ragstone.features.watch.traces import is_trace_file
 from ragstone.kernel.config import Settings, declared_tables, load_settings
 from ragstone.kernel.config.serving import CATALOGUE
 from ragstone.kernel.errors import ConfigError, DataError, optional_package
+from ragstone.kernel.runs.folders import is_run
 from ragstone.kernel.serve.headers import needs_accounts
 from ragstone.kernel.serve.keys import read_keys
 from ragstone.workbench.bare_files import link_files
 
 if TYPE_CHECKING:
     from litestar import Litestar
-
-
-MANIFEST, SUMMARY = "manifest.json", "summary.json"
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -76,9 +74,9 @@ def _runs_in(folder: Path) -> Path | None:
 
     `ragstone judge` writes no manifest: its runs are known by their summary.
     """
-    if any((folder / name).is_file() for name in (MANIFEST, SUMMARY)):
+    if is_run(folder):
         return folder.resolve().parent
-    return folder if any(any(folder.glob(f"*/{name}")) for name in (MANIFEST, SUMMARY)) else None
+    return folder if any(is_run(below) for below in folder.glob("*/")) else None
 
 
 def _project(settings: Settings, *, declared: bool, model: str | None) -> Project:

@@ -11,7 +11,7 @@ import ragstone
 from ragstone.features.bench import benched_changes
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.engine.digests import hexdigest
-from ragstone.kernel.runs.settings import MANIFEST
+from ragstone.kernel.runs.folders import MANIFEST
 
 NAMES, CROPS = (
     ("Amber", "Birch", "Cedar", "Delta", "Ebony", "Fjord"),

@@ -207,7 +207,7 @@ def test_summary_of_another_run_is_refused(write_run: WriteRun, says) -> None:
 
 def test_summary_that_is_no_summary_is_refused(write_run: WriteRun, says) -> None:
     folder = write_run()
-    (folder / "summary.json").write_text('{"name": 3}')
+    (folder / "summary.json").write_text('{"name": 3, "counts": {}, "metrics": []}')
     with pytest.raises(DataError) as error:
         write_report(folder)
     says(error.value)

@@ -72,6 +72,9 @@ def test_a_folder_of_judgements_alone_is_a_run_and_another_folder_is_none(projec
     write_run(project / "runs" / "judged", judged([1, 0]))
     (project / "runs" / "notes").mkdir()
     (project / "runs" / "notes" / "todo.txt").write_text("buy milk")
+    for name in ("questions.md", "summary.json", "manifest.json"):  # of another tool
+        (project / "runs" / "notes" / name).write_text('{"total": {}}')
+    (project / "runs" / "notes" / "answers").mkdir()
     (project / "runs" / ".hidden").mkdir()
     (entry,) = state.runs.all()
     assert (entry.name, entry.kind, entry.wrong) == ("judged", "judgements", None)

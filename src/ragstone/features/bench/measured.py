@@ -14,7 +14,8 @@ from ragstone.kernel.engine.digests import hexdigest
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.records import Document
 from ragstone.kernel.runs.causes import BenchedChange
-from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
+from ragstone.kernel.runs.folders import MANIFEST
+from ragstone.kernel.runs.settings import RunManifest, read_run_manifest
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.statistics.families import ALPHA
 from ragstone.kernel.tables import read_rows

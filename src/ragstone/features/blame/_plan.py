@@ -30,9 +30,9 @@ from ragstone.kernel.records import (
     Question,
 )
 from ragstone.kernel.retrieval.relevance import relevant_documents, same_documents
+from ragstone.kernel.runs.folders import MANIFEST
 from ragstone.kernel.runs.headlines import headlines
 from ragstone.kernel.runs.run import read_manifest
-from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.runs.summary import RunSummary, read_summary
 from ragstone.kernel.stages.notes import unscored_note
 from ragstone.kernel.systems.prompting import load_prompt

@@ -18,7 +18,8 @@ from ragstone.kernel.agreement.mapping import mapping_of
 from ragstone.kernel.errors import DataError, only_rows
 from ragstone.kernel.records import Answer, Document, Judgement, Label, Question, Ranking
 from ragstone.kernel.retrieval.relevance import same_documents
-from ragstone.kernel.runs.settings import MANIFEST, RunManifest, read_run_manifest
+from ragstone.kernel.runs.folders import MANIFEST
+from ragstone.kernel.runs.settings import RunManifest, read_run_manifest
 from ragstone.kernel.runs.summary import RunSummary, chosen_in, read_summary, stale_in
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import parse_rows, read_rows

@@ -14,8 +14,8 @@ from ragstone.kernel.engine.digests import hexdigest
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Document, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
+from ragstone.kernel.runs.folders import MANIFEST
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate, read_manifest
-from ragstone.kernel.runs.settings import MANIFEST
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.formats import ending_of
 from ragstone.kernel.tables.reading import columns_in

@@ -14,6 +14,7 @@ from ragstone.kernel.document.numbers import usd, with_ends
 from ragstone.kernel.errors import ConfigError, checks_arguments, plural
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.records import NO_MODEL
+from ragstone.kernel.runs.folders import SUMMARY, is_ours
 from ragstone.kernel.runs.wording import doubt
 from ragstone.kernel.tables.where import folded
 
@@ -181,9 +182,9 @@ def run_folders(settings: Settings) -> list[Path]:
         for parent in map(settings.path, settings.workbench.runs)
         if parent.is_dir()
         for folder in parent.iterdir()
-        if (folder / "summary.json").is_file()
+        if (folder / SUMMARY).is_file() and is_ours(folder / SUMMARY)
     ]
-    return sorted(folders, key=lambda folder: -(folder / "summary.json").stat().st_mtime)
+    return sorted(folders, key=lambda folder: -(folder / SUMMARY).stat().st_mtime)
 
 
 def judge_files(settings: Settings) -> list[Path]:

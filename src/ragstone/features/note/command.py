@@ -9,6 +9,7 @@ import typer
 from ragstone.kernel.console.options import AsJson, Whole
 from ragstone.kernel.console.printing import say, show_blocks, show_json
 from ragstone.kernel.errors import DataError, explaining
+from ragstone.kernel.runs.folders import is_run
 
 if TYPE_CHECKING:
     from ragstone.kernel.document.blocks import Table
@@ -105,7 +106,7 @@ def _list_notes(run: Path, folder: Path, tags: list[str] | None, *, json: bool, 
 
 def _traces_in(place: Path) -> list[Path]:
     """Return the files of spans that a place is, or holds; none of a run."""
-    if place.is_dir() and (place / "summary.json").is_file():
+    if is_run(place):
         return []
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else [place] if place.is_file() else []
     marks = (b'"resourceSpans"', b'"resourceLogs"')

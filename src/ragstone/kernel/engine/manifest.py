@@ -10,7 +10,7 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.digests import digest_of, hexdigest, plain_settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.runs.settings import MANIFEST
+from ragstone.kernel.runs.folders import MANIFEST
 from ragstone.kernel.systems.chosen import asks_built_in
 from ragstone.kernel.systems.prompting import load_prompt
 from ragstone.kernel.version import __version__

@@ -32,7 +32,6 @@ OF_MODEL = (
 )
 OF_ANSWER = ("temperature", "top_p", "max_tokens")
 OF_MEANING = ("percentile", "embedder")  # keys of [chunk] that its method `semantic` alone reads
-MANIFEST = "manifest.json"
 
 
 class SettingDifference(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.kernel.records import Status, Usage
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.breakdown import Distribution, FoundAndRight, GroupedMeans, SystemsBoard
+from ragstone.kernel.runs.folders import SUMMARY, is_ours
 from ragstone.kernel.tables.shown import Displayed
 
 
@@ -128,7 +129,7 @@ def stale_in(source: Path) -> dict[str, str]:
 def _numbers_of(source: Path) -> _Numbers:
     folder = source if source.is_dir() else source.parent
     try:
-        return msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Numbers)
+        return msgspec.json.decode((folder / SUMMARY).read_bytes(), type=_Numbers)
     except (OSError, msgspec.DecodeError):
         return _Numbers()
 
@@ -162,7 +163,7 @@ def read_summary(folder: Path | str) -> RunSummary:
     Raises DataError when the folder or the file is missing, or holds something else.
     """
     folder = Path(folder)
-    path = folder / "summary.json"
+    path = folder / SUMMARY
     if not folder.is_dir():
         raise DataError(
             f"{folder}: no such run folder. Name one that `ragstone run` wrote, such as runs/starter."
@@ -171,6 +172,11 @@ def read_summary(folder: Path | str) -> RunSummary:
         raise DataError(
             f"{path}: no such file, so there are no numbers to report. "
             "Run `ragstone judge` or `ragstone run` to the end: they write it last."
+        )
+    if not is_ours(path):
+        raise DataError(
+            f"{path}: Ragstone did not write this file, so {folder} is not a run. "
+            "Name a folder that `ragstone run` or `ragstone judge` wrote."
         )
     with explaining(
         f"{path}: not a summary that this version of Ragstone understands",

@@ -17,8 +17,9 @@ from ragstone.kernel.judging import MetricSummary, Tally
 from ragstone.kernel.records import NO_MODEL, Judgement, Question
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.causes import Caused
+from ragstone.kernel.runs.folders import MANIFEST, SUMMARY, is_ours
 from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest
-from ragstone.kernel.runs.settings import MANIFEST, RunManifest, RunSetting, read_run_manifest, run_settings
+from ragstone.kernel.runs.settings import RunManifest, RunSetting, read_run_manifest, run_settings
 from ragstone.kernel.runs.summary import Calls, ChosenAnswers, RunSummary, read_summary
 from ragstone.kernel.serve.rows.files import rows_file, stats_of
 from ragstone.kernel.stages.notes import judgements_alone
@@ -188,18 +189,19 @@ def _look(
     going = read_progress(folder)
     if going:
         entry = msgspec.structs.replace(entry, life=going.life(now))
-    if "summary.json" in names:
+    if SUMMARY in names and is_ours(folder / SUMMARY):
         return _summarised(entry)
     if kind := kind_of(names):
         return msgspec.structs.replace(entry, kind=kind)
     if going:
         return entry
-    kinds = [kind for kind in KINDS if any(name.startswith(kind) for name in names)]
-    if kinds or "manifest.json" in names:
-        unfinished = "manifest.json" in names or any(name.endswith(".partial") for name in names)
+    files = {kind: file for kind in KINDS if (file := rows_file(folder, kind))}
+    declared = MANIFEST in names and is_ours(folder / MANIFEST)
+    if files or declared:
+        unfinished = declared or any(file.suffix == ".partial" for file in files.values())
         return msgspec.structs.replace(
             entry,
-            kind=" and ".join(kinds) or "rows",
+            kind=" and ".join(files) or "rows",
             wrong="It has no summary.json: the command that writes it did not finish. Run it again: no call "
             "in the ledger is paid for twice."
             if unfinished
@@ -237,7 +239,7 @@ def _view(folder: Path) -> RunView:
     try:
         summary = read_summary(folder)
     except DataError as mistake:
-        if (folder / "summary.json").is_file():
+        if (folder / SUMMARY).is_file():
             return RunView(folder.name, None, str(mistake))
         judgements = rows_file(folder, "judgements")
         if (folder / PROGRESS).is_file() or judgements is None or judgements.suffix == ".partial":
