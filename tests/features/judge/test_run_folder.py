@@ -255,3 +255,24 @@ def test_chosen_answers_are_known_to_whatever_reads_their_run(folder, sheet, say
     write(folder, [row | {"score": 1}], "labels.jsonl")
     assert "not a sample" in ragstone("agree", run, "labels.jsonl").err
     assert refused.code == ragstone("compare", run, chosen, "--shared", "--metric", "token_f1").code == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("judge", "none.jsonl", "--judge", "right"),
+        ("judge", "notes.md", "--judge", "right"),
+        ("judge", "my sheet.jsonl", "--judge", "correctness", "--model", "openai/m", "--yes"),
+        ("export", "runs/none", "-o", "out/table.csv"),
+        ("import", "none.json", "-o", "set"),
+        ("ingest", "none", "-o", "out/documents.jsonl"),
+    ],
+    ids=["no file", "another kind of file", "no key", "export", "import", "ingest"],
+)
+def test_a_command_that_fails_before_it_has_made_anything_leaves_no_folder(folder, command, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    write(folder, SHEET)
+    (folder / "notes.md").touch()
+    assert ragstone(*command).code == 2
+    assert {path.name for path in folder.iterdir()} - {".ragstone"} == {"my sheet.jsonl", "notes.md"}

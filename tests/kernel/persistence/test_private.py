@@ -1,5 +1,6 @@
 """What lies in `.ragstone` is its owner's alone."""
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.kernel.persistence.private import make_file, make_folder, narrow
+from ragstone.kernel.persistence.private import make_file, make_folder, narrow, no_empty_folders
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
 EVERYTHING = """
@@ -86,3 +87,16 @@ def test_what_is_not_ours_to_change_hinders_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "chmod", refuse)
     narrow(tmp_path / ".ragstone")
     assert make_folder(tmp_path / ".ragstone" / "y").is_dir()
+
+
+def test_folders_that_were_made_for_nothing_go_where_the_work_fails(tmp_path):
+    (tmp_path / "before").mkdir()
+    with contextlib.suppress(ValueError), no_empty_folders():
+        for name in ("before", "before/new", "a/b/c", "used"):
+            make_folder(tmp_path / name)
+        (tmp_path / "used" / "row").touch()
+        raise ValueError("wrong")
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["before", "row", "used"]
+    with no_empty_folders():
+        make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()

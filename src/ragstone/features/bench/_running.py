@@ -14,13 +14,12 @@ from ragstone.kernel.document.blocks import ReportDocument
 from ragstone.kernel.document.output import write_document
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.manifest import check_manifest, write_manifest
-from ragstone.kernel.engine.output import make_folder
+from ragstone.kernel.engine.output import made_and_held
 from ragstone.kernel.engine.progress import Progress
 from ragstone.kernel.engine.session import Session, SessionOptions, open_session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm import parse_caps
-from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.systems.prompting import AnsweringPrompt, load_prompt
 
 PlanT = TypeVar("PlanT")
@@ -93,8 +92,7 @@ async def open_bench(
 
 @contextlib.contextmanager
 def _emptied_folder(path: Path, decisive: Settings, force: bool, stale: str) -> Iterator[None]:
-    make_folder(path)
-    with held(path):
+    with made_and_held(path):
         check_manifest(path, decisive, force)
         for old in path.glob(stale):
             old.unlink()

@@ -9,15 +9,14 @@ import msgspec
 from ragstone.features.judge._sheet import AnswerSheet
 from ragstone.features.judge.judging import check_run_folder, judge_in_session, judge_sheet
 from ragstone.kernel.config import Settings
-from ragstone.kernel.engine.output import make_folder
+from ragstone.kernel.engine.output import made_and_held
 from ragstone.kernel.engine.progress_file import progress_on_disk
 from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
-from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, Answer, Judgement
 from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary
-from ragstone.kernel.tables import read_rows, write_rows
+from ragstone.kernel.tables import partial_path, read_rows, write_rows
 from ragstone.kernel.tables.columns import CHOICE
 
 ANSWERS, JUDGEMENTS, SUMMARY = "answers.jsonl", "judgements.jsonl", "summary.json"
@@ -44,7 +43,8 @@ def _put_answers(folder: Path, sheet: AnswerSheet, force: bool) -> None:
             )
         coming.replace(path)
     finally:
-        coming.unlink(missing_ok=True)
+        for left in (coming, partial_path(coming)):
+            left.unlink(missing_ok=True)
 
 
 def _begins_with(path: Path, beginning: Path) -> bool:
@@ -75,8 +75,7 @@ def judge_to_run(
     judgements of other answers, unless `force`; else as judge_sheet does.
     """
     check_run_folder(folder, force)
-    make_folder(folder)
-    with held(folder), progress_on_disk(folder, how.progress) as progress:
+    with made_and_held(folder, ANSWERS), progress_on_disk(folder, how.progress) as progress:
         _put_answers(folder, sheet, force)
         judgements, earlier_rows = folder / JUDGEMENTS, []
         if judgements.is_file() and not force:
@@ -127,8 +126,7 @@ async def judge_to_new_run(
     """
     if folder.exists():  # noqa: ASYNC240 - a run alone in its loop
         raise DataError(f"{folder} exists: give the new run another name.")
-    make_folder(folder)
-    with held(folder), progress_on_disk(folder, session.progress) as progress:
+    with made_and_held(folder, ANSWERS), progress_on_disk(folder, session.progress) as progress:
         session.progress = progress
         write_rows(folder / ANSWERS, sheet, Answer)
         summary = await judge_in_session(session, sheet, folder / JUDGEMENTS, judges, log_in=folder)

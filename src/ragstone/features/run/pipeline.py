@@ -17,7 +17,7 @@ from ragstone.kernel.dataset.placing import PlacedEvidence
 from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.engine.local import run_sync
 from ragstone.kernel.engine.manifest import check_manifest, write_manifest
-from ragstone.kernel.engine.output import make_folder, write_stream
+from ragstone.kernel.engine.output import made_and_held, write_stream
 from ragstone.kernel.engine.progress import Progress, silent
 from ragstone.kernel.engine.progress_file import progress_on_disk
 from ragstone.kernel.engine.session import Session, SessionOptions, forecast_of, open_session
@@ -30,7 +30,6 @@ from ragstone.kernel.judging.savings import cascade_savings
 from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
-from ragstone.kernel.persistence.journal import held
 from ragstone.kernel.records import Answer, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import evaluate_rankings
 from ragstone.kernel.retrieval.relevance import missing_documents, same_documents
@@ -102,8 +101,7 @@ async def _run(settings: Settings, how: SessionOptions, *, force: bool, bounds: 
     judges = checked_judges(settings)
     check_labels(settings, judges)
     folder = run_folder(settings)
-    make_folder(folder)
-    with held(folder), contextlib.ExitStack() as ending:
+    with made_and_held(folder, CERTIFICATE), contextlib.ExitStack() as ending:
         check_manifest(folder, settings, force)
         how = how._replace(progress=ending.enter_context(progress_on_disk(folder, how.progress)))
         notes = copy_certificate(settings, folder)

@@ -16,6 +16,7 @@ import typer
 
 from ragstone.kernel.config.trust import UntrustedCode, trusting
 from ragstone.kernel.errors import ColumnsError, RagstoneError, harmless
+from ragstone.kernel.persistence.private import no_empty_folders
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -43,7 +44,8 @@ def told_plainly(
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return _asking_for_trust(functools.partial(command, *args, **kwargs))
+            with no_empty_folders():
+                return _asking_for_trust(functools.partial(command, *args, **kwargs))
         except RagstoneError as mistake:
             say(f"ragstone: {mistake}")
             if isinstance(mistake, ColumnsError) and _has_option(command, mistake.options[:1]):

@@ -1,11 +1,17 @@
 """Rows of a stage -> a file, as they come; after Ctrl-C, what is finished stays beside it and is counted."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import contextlib
+import shutil
+from collections.abc import AsyncIterator, Callable, Container, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from ragstone.kernel.engine.progress_file import FILE as PROGRESS
 from ragstone.kernel.errors import Stopped, explaining
+from ragstone.kernel.persistence import private
+from ragstone.kernel.persistence.journal import held
+from ragstone.kernel.persistence.private import no_empty_folders
 from ragstone.kernel.records import AnyRow
 from ragstone.kernel.tables import open_rows, partial_path
 from ragstone.kernel.tables.storage import Place, is_shards, local_path, url_of
@@ -18,7 +24,32 @@ def make_folder(folder: Path) -> None:
     with explaining(
         f"{folder}: the folder cannot be made", "Remove what is there, or work in a writable folder."
     ):
-        folder.mkdir(parents=True, exist_ok=True)
+        private.make_folder(folder)
+
+
+@contextlib.contextmanager
+def made_and_held(folder: Path, *copies: str) -> Iterator[None]:
+    """Make the folder of a run for the block, and keep other processes out of it.
+
+    A folder that was not there goes again where the block fails before anything was made in it: an empty
+    file, one of progress, and copies of what was given, by name, are nothing that was made. Raises DataError
+    where the folder cannot be made, and as held does.
+    """
+    is_new = not folder.exists()
+    with no_empty_folders():
+        make_folder(folder)
+        with held(folder):
+            try:
+                yield
+            except BaseException:
+                if is_new and not _has_more_than(folder, {PROGRESS, *copies}):
+                    shutil.rmtree(folder, ignore_errors=True)
+                raise
+
+
+def _has_more_than(folder: Path, copies: Container[str]) -> bool:
+    names = ((file, file.name.removesuffix(".partial")) for file in folder.iterdir())
+    return any(name not in copies and (file.is_dir() or file.stat().st_size) for file, name in names)
 
 
 async def write_stream(

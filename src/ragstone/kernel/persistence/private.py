@@ -5,10 +5,32 @@ import contextlib
 import functools
 import os
 import stat
+from collections.abc import Iterator
+from contextvars import ContextVar
+from itertools import takewhile
 from pathlib import Path
 
 HOME = ".ragstone"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+_NEW: ContextVar[list[Path] | None] = ContextVar("new_folders", default=None)
+
+
+@contextlib.contextmanager
+def no_empty_folders() -> Iterator[None]:
+    """Where the block fails, remove the folders that make_folder made in it, as far as nothing is in them."""
+    new: list[Path] = []
+    before = _NEW.set(new)
+    try:
+        yield
+    except BaseException:
+        for folder in sorted(new, key=lambda folder: -len(folder.parts)):
+            with contextlib.suppress(OSError):  # something is in it, or it is gone
+                folder.rmdir()
+        raise
+    finally:
+        _NEW.reset(before)
 
 
 def make_folder(folder: Path) -> Path:
@@ -18,6 +40,8 @@ def make_folder(folder: Path) -> Path:
     this process ends. Where that cannot be done (Windows, another owner) it stays as it is.
     """
     above = [folder, *folder.parents]
+    if (new := _NEW.get()) is not None:
+        new += takewhile(lambda each: not each.exists(), above)
     depth = next((n for n, parent in enumerate(above) if parent.name == HOME), None)
     if depth is None or os.name != "posix":
         folder.mkdir(parents=True, exist_ok=True)

@@ -126,11 +126,12 @@ def open_rows(path: Place, row_type: type, *, force: bool = False, made_from: st
             with _open_url(url, checked, row_type) as write:
                 yield write
         else:
-            before = RowsBefore(checked, row_type)
-            with held(checked), WRITERS[checked.suffix.lower()](partial_path(checked), row_type) as write:
+            before, partial = RowsBefore(checked, row_type), partial_path(checked)
+            opened = WRITERS[checked.suffix.lower()](partial, row_type)
+            with held(checked), _without_empty(partial), opened as write:
                 yield before.watched(write)
             before.check()
-            partial_path(checked).replace(checked)
+            partial.replace(checked)
     except OSError as mistake:
         # What storage says is a DataError already: of a URL, this is the folder where files become whole.
         where = f" in the temporary folder {tempfile.gettempdir()}" if url else ""
@@ -139,6 +140,17 @@ def open_rows(path: Place, row_type: type, *, force: bool = False, made_from: st
             f"{path}: could not be written{where} ({mistake.strerror}). Free some space{room}, then run "
             "again."
         ) from None
+
+
+@contextlib.contextmanager
+def _without_empty(partial: Path) -> Iterator[None]:
+    """Remove a file where the block fails before anything is in it."""
+    try:
+        yield
+    except BaseException:
+        if partial.is_file() and not partial.stat().st_size:
+            partial.unlink()
+        raise
 
 
 @contextlib.contextmanager
