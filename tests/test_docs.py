@@ -3,7 +3,8 @@
 The blocks of a page run in order, in one folder: that of `ragstone new`, with a few files more (see
 `folder`). Every model is the fake endpoint. A line of `sh` that is neither run nor known fails, and so does a
 block of an unknown kind. A block whose paragraph says "Save this as `NAME`:" is written to that file. A block
-of kind `text checked` is what the block before it prints; a line "…" stands for lines left out.
+of kind `text checked` is what the block before it prints (on standard error, if it prints no result); a line
+"…" stands for lines left out.
 """
 
 import ast
@@ -146,7 +147,8 @@ def test_every_block_of_the_page_runs(page, folder, capsys):
         except Exception as mistake:
             said = capsys.readouterr()
             raise AssertionError(f"{page.name}: {mistake}\n{block.text}\n{said.out}{said.err}") from mistake
-        printed = capsys.readouterr().out
+        said = capsys.readouterr()
+        printed = said.out or said.err
         save(block)
 
 

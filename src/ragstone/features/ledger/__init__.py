@@ -1,1 +1,5 @@
 """What the ledger holds: shown, exported, pruned, salvaged."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
