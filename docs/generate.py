@@ -412,7 +412,7 @@ of a long one the options that most people need, and `--help-all` every option.
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
-| 1 | done, but worse than asked for (`compare`, `attack`, `agree`, `judges test`, `check`), or with an alarm |
+| 1 | done, and worse than asked for (`compare`, `attack`, `agree`, `judges test`, `check`), or an alarm |
 | 2 | wrong usage or input (the message says what to change), or stopped with Ctrl-C |
 | 3 | cannot tell: the rows do not decide (`compare --gate`, `attack --most-flips`, `agree --trust`) |
 | 4 | done, but the budget or the deadline cut some calls off |
