@@ -157,7 +157,7 @@ def follow(person: Newcomer, labels: str) -> int:
                 seen.add((person.cwd, arguments))
                 process = person.ragstone(*arguments)
                 n_run += 1
-                lacks = EXTRA.search(process.err) or "these judges ask a model" in process.text
+                lacks = EXTRA.search(process.err) or "a model, and none is named" in process.text
                 assert process.code in DONE or lacks, f"after {shlex.join(one.words)}:\n{process.told()}"
     return n_run
 

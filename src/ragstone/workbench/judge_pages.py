@@ -13,10 +13,11 @@ from ragstone.features.judge.judging import forecast_judging
 from ragstone.features.judge.run_folder import judge_to_new_run
 from ragstone.features.judges.library import named_judges
 from ragstone.kernel.config import Settings
-from ragstone.kernel.console.forms import Expected, check_model, models_of, settings_of
+from ragstone.kernel.console.forms import Expected, models_of, settings_of
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.unnamed_model import IN_SETTINGS, check_model_named
 from ragstone.kernel.runs.notes import read_notes
 from ragstone.kernel.runs.summary import chosen_in
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
@@ -107,7 +108,7 @@ def _asked(app: AppState, data: AnswersToJudge) -> tuple[Settings, list[Judge]]:
     judges = _chosen_judges(app, data.judges)
     settings = settings_of(app.settings, data.model)
     for judge in judges:
-        check_model(judge, settings)
+        check_model_named([judge], settings.judge.model, IN_SETTINGS)
     return settings, judges
 
 

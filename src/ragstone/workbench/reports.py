@@ -6,6 +6,8 @@ from pathlib import Path
 
 from litestar.exceptions import ServiceUnavailableException
 
+from ragstone.kernel.serve.file_cache import stamp_of
+from ragstone.kernel.serve.rows.files import stats_of
 from ragstone.kernel.serve.state import AppState
 
 MOST_WAITING = 8  # each holds a thread that other pages need
@@ -28,7 +30,8 @@ class Reports:
             )
         try:
             with self._making:
-                stamp = _stamp(folder)
+                # But for the report that the folder holds.
+                stamp = folder, stamp_of(each for each in stats_of(folder) if each[0] != "report.html")
                 if self._last is None or self._last[0] != stamp:
                     self._last = None
                     self._last = stamp, make(folder)
@@ -40,9 +43,3 @@ class Reports:
 def reports_of(_app: AppState) -> Reports:
     """The reports of a workbench."""
     return Reports()
-
-
-def _stamp(folder: Path) -> object:
-    """Return what changes with the files of a folder, but for the report that stands there."""
-    files = sorted(file for file in folder.iterdir() if file.is_file() and file.name != "report.html")
-    return folder, tuple((file.name, (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files)

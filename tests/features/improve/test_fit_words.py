@@ -74,7 +74,7 @@ def test_a_fit_shows_thresholds_agreement_and_what_it_takes(says):
         ({"tested": FIGURES}, "set apart"),
         ({"n_folds_out": 2}, "In 2 folds of the cross-validation no interval reached 0.95"),
         ({"n_left_out": 3}, "3 labelled answers left out: no score by both judges"),
-        ({"n_tuned": 1}, "1 labelled answer left out: a judge was made with the questions"),
+        ({"n_tuned": 1}, "1 labelled answer to questions that a judge was made with is left out"),
     ],
 )
 def test_a_fit_says_what_to_know_of_it(changes, says):

@@ -212,7 +212,7 @@ def test_no_labels_no_model_and_a_name_that_is_none(tmp_path, settings, says):
         says(element(html, "no labels yet"))
         says(element(html, "No model"))
         reply = client.post(f"{OWN}/run", json={**NOTHING, "text": judge_text("x"), "base": 0})
-        assert (reply.status_code, "none is set" in said(reply)) == (422, True)
+        assert (reply.status_code, "none is named" in said(reply)) == (422, True)
         assert client.get("/workbench/judges/nothing_of_that/develop").status_code == 404
         assert client.get("/workbench/judges/..%2fmine/develop").status_code == 404
 

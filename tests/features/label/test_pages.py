@@ -113,6 +113,16 @@ def test_two_annotators_on_one_item_both_count(run, people, olga):
     assert {(row.annotator, row.score) for row in labels_of(run)} == {("ann", 1.0), ("bo", 0.0)}
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({}, "yet"), ({"annotators": "ann, bo"}, ""), ({"annotators": "ann, bo", "overlap": 1.0}, "yet")],
+)
+def test_only_a_queue_whose_answers_are_dealt_out_once_is_without_overlap(run, olga, options, words):
+    made(olga, **options)
+    assert f"two people{words and ' '}{words}" in (shown := olga.get(f"{LABEL}/first/progress").text)
+    assert ("made without overlap" in shown) == (not words)
+
+
 def test_labelling_is_blind(run, people, olga):
     made(olga, annotators="ann, bo", overlap=1.0, by="random")
     ann, bo = people.person("ann", "annotator"), people.person("bo", "annotator")

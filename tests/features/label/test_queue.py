@@ -232,7 +232,10 @@ def test_progress_counts_labels_of_the_queue_once_for_each_annotator():
     ]
     skips = [Skip(question_id=second, system="A", annotator="b")]
     found = progress_of(queue, labels, skips)
-    assert (found.n_items, found.n_begun, found.n_done, found.n_labelled) == (4, 2, 1, 3)
+    assert (found.n_items, found.n_done, found.n_labelled) == (4, 1, 3)
+    # One answer lacks a label of b, who has skipped it; without the skip it waits for b.
+    assert (found.n_open, found.n_waiting) == (2, 0)
+    assert (progress_of(queue, labels).n_open, progress_of(queue, labels).n_waiting) == (3, 1)
     assert [(one.annotator, one.n_labelled, one.n_skipped, one.n_items) for one in found.shares] == [
         ("a", 2, 0, 4),
         ("b", 1, 1, 4),

@@ -131,20 +131,24 @@ def test_a_day_that_is_not_over_is_no_complete_one(look, today, n):
 
 
 @pytest.mark.parametrize(
-    ("more", "word"),
+    ("rows", "word"),
     [
-        ({}, "1 exchange"),
-        ({"user": "u"}, "1 person"),
-        ({"conversation_id": "c"}, "1 conversation"),
-        ({"user": "u", "conversation_id": "c"}, "1 conversation"),
+        ([{}], "1 exchange"),
+        ([{"user": "u"}], "1 person"),
+        ([{"conversation_id": "c"}], "1 conversation"),
+        ([{"user": "u", "conversation_id": "c"}], "1 conversation"),
+        ([{"conversation_id": "c"}, {"user": "u"}], "1 asker"),
+        ([{"conversation_id": "c"}, {}], "1 asker"),
+        ([{"user": "u"}, {}], "1 asker"),
     ],
 )
-def test_who_asked_is_a_person_only_where_the_log_names_users(tmp_path, more, word):
+def test_who_asked_is_a_person_or_a_conversation_only_where_all_rows_name_one(tmp_path, rows, word):
     section = MonitorSection()
-    line = {"id": "x", "question": "Is it lime?", "answer": "No.", "time": "2026-01-01"} | more
+    line = {"question": "Is it lime?", "answer": "No.", "time": "2026-01-01"}
+    lines = [{"id": f"x{at}"} | line | row for at, row in enumerate(rows)]
     with MonitorStore(tmp_path, key=b"key") as store:
         store.declare(section)
-        store.add(store.adder(section), [Reader(section, b"key").read(line)])
+        store.add(store.adder(section), map(Reader(section, b"key").read, lines))
         seen = look_at(store, section, today=datetime.date(2026, 1, 3), judges=[])
     day = datetime.date(2026, 1, 1)
     gaps = find_gaps([Missed(id="x", question="Is it lime?", why="unanswered", who="p")])

@@ -48,6 +48,13 @@ def test_users_and_conversations_are_different_ones_by_day_and_over_all_days(tmp
     assert (use.whole.day, use.whole.n, use.whole.users, use.whole.conversations) == (DAY, 4, 2, 3)
 
 
+def test_users_and_conversations_that_some_rows_name_stand_beside_how_many_do(tmp_path, says):
+    rows = [{"user_id": "a", "conversation_id": "1"}, {"user_id": "b"}, {"user_id": "b"}]
+    use = use_of(tmp_path, [{"time": "2026-01-01"} | row for row in rows])
+    assert (use.whole.n_user, use.whole.n_conversation) == (3, 1)
+    says(dict(use_words(use.whole))["who asked"])
+
+
 def test_latency_tokens_and_cost_stand_beside_how_many_tell_them(tmp_path, says):
     use = use_of(
         tmp_path,

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 from ragstone.kernel.config import Settings
-from ragstone.kernel.errors import DataError, ModelError
+from ragstone.kernel.errors import DataError
+from ragstone.kernel.judging.unnamed_model import check_model_named
 from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.systems.chosen import system_of
 
 PATTERN = frozenset("*?[{")
+IN_DOCTOR = "Name one with --model, here and in `ragstone run`, or as model in [judge] or [run]."
 
 
 def is_run(settings: Settings) -> bool:
@@ -40,12 +42,8 @@ def look_at_file(file: str, settings: Settings) -> str:
 def look_at_judges(settings: Settings) -> str:
     """Return which judges there are, and whom they ask. Raises ConfigError; ModelError without one."""
     judges = load_judges(map(settings.named, settings.judge.judges))
-    asking = [judge.name for judge in judges if judge.asks_default]
-    if asking and settings.judge.model is None:
-        raise ModelError(
-            f"{', '.join(asking)} ask{'s' if len(asking) == 1 else ''} a model, and none is named. Name one "
-            "with --model, here and in `ragstone run`, or as model in [judge] or [run]."
-        )
+    check_model_named(judges, settings.judge.model, IN_DOCTOR)
+    asking = any(judge.asks_default for judge in judges)
     names = ", ".join(judge.name for judge in judges) or "none"
     return f"{names}; asked: {settings.judge.model}" if asking else names
 

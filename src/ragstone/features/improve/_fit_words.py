@@ -4,6 +4,7 @@ from ragstone.features.improve._thresholds import CascadeFit, FitFigures
 from ragstone.kernel.document.blocks import Column, Paragraph, ReportDocument, Row, Table
 from ragstone.kernel.document.numbers import count, usd
 from ragstone.kernel.errors import plural
+from ragstone.kernel.judging.tuned import left_out_text
 from ragstone.kernel.records import Usage
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__
@@ -83,9 +84,7 @@ def _remarks(fit: CascadeFit) -> list[str]:
     if fit.n_left_out:
         lines.append(f"{plural(fit.n_left_out, 'labelled answer')} left out: no score by both judges.")
     if fit.n_tuned:
-        lines.append(
-            f"{plural(fit.n_tuned, 'labelled answer')} left out: a judge was made with the questions."
-        )
+        lines.append(left_out_text(fit.n_tuned))
     return lines
 
 

@@ -14,6 +14,7 @@ from ragstone.features.improve.learned import (
 from ragstone.kernel.document.blocks import Block, Column, Listing, Paragraph, ReportDocument, Row, Table
 from ragstone.kernel.document.numbers import count, number, one_line, p_told, signed, signed_interval, usd
 from ragstone.kernel.errors import plural
+from ragstone.kernel.judging.tuned import left_out_text
 from ragstone.kernel.statistics import Estimate
 from ragstone.kernel.version import __version__
 
@@ -144,12 +145,7 @@ def set_text(learning: Learning) -> str:
         if learning.n_tied
         else ""
     )
-    tuned = (
-        f" {plural(learning.n_tuned, 'answer')} {'is' if learning.n_tuned == 1 else 'are'} left out: a judge "
-        "was made with the questions."
-        if learning.n_tuned
-        else ""
-    )
+    tuned = f" {left_out_text(learning.n_tuned)}" if learning.n_tuned else ""
     return (
         f"{learning.labels}: {plural(learning.n_dev, 'labelled answer')} to "
         f"{plural(learning.n_questions, 'question')} on the "

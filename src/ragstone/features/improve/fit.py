@@ -31,6 +31,7 @@ from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, tak
 from ragstone.kernel.judging import Judge, judge_names, load_judge, question_digest
 from ragstone.kernel.judging.combined import CascadeJudge
 from ragstone.kernel.judging.fields import Member
+from ragstone.kernel.judging.tuned import left_out_text
 from ragstone.kernel.judging.variant import placed_name
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Usage
 from ragstone.kernel.tables.writing import check_place
@@ -191,7 +192,7 @@ def _labelled(
             f"{len(humans)} answers are labelled, {len(cheap_pairs.keys)} of them have a score by "
             f"{first.judge.name}, "
             f"{len(dear_pairs.keys)} by {second.judge.name}. They are paired by question_id and system."
-            f"{_of_tuned(n_tuned)}"
+            f"{_left_out(n_tuned)}"
         )
     questions, question = np.unique(np.array(cheap_pairs.clusters)[has_both], return_inverse=True)
     dear = np.array([scores[key] for key in keys])
@@ -223,13 +224,13 @@ def _fit_or_tell(answers: Scored, first: _JudgeRows, agreement: float, n_tuned: 
             f"of its agreement with people on the rest stays below {agreement:g} (reached: "
             f"{most:g}). Ask for less agreement, use a better cheap judge, or label more answers. "
             f"There are {n}, and it takes at least {fewest} decided without a mistake to show that "
-            f"much.{_of_tuned(n_tuned)}"
+            f"much.{_left_out(n_tuned)}"
         )
     return thresholds
 
 
-def _of_tuned(n: int) -> str:
-    return f" Left out, because a judge was made with the questions: {n:,}." if n else ""
+def _left_out(n_tuned: int) -> str:
+    return f" {left_out_text(n_tuned)}" if n_tuned else ""
 
 
 def _cascade(

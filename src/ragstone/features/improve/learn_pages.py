@@ -22,8 +22,9 @@ from ragstone.features.improve.learn import (
 from ragstone.features.improve.pages import GIVEN as GIVEN
 from ragstone.features.improve.pages import AtJudge, development_of
 from ragstone.kernel.config import Settings
-from ragstone.kernel.console.forms import Expected, check_model, settings_of
+from ragstone.kernel.console.forms import Expected, settings_of
 from ragstone.kernel.engine.session import Session
+from ragstone.kernel.judging.unnamed_model import IN_SETTINGS, check_model_named
 from ragstone.kernel.serve.frame import OWNER, AtPerson
 from ragstone.kernel.serve.jobs import JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
@@ -79,7 +80,7 @@ def _task(app: AppState, file: JudgeFile, settings: Settings, data: HowToLearn) 
     task = learning_task(
         run, open_set(settings, data.labels, run.development.scale.words), app.part(development_of)
     )
-    check_model(task.file.judge, settings)
+    check_model_named([task.file.judge], settings.judge.model, IN_SETTINGS)
     return task
 
 

@@ -45,11 +45,12 @@ from ragstone.features.improve.learned import METHODS, Learning
 from ragstone.features.improve.values import CAUTION, SEVERAL, Development, LookRecord, Scale, looks_at
 from ragstone.features.judges import versions
 from ragstone.kernel.config import Settings
-from ragstone.kernel.console.forms import Expected, check_model, models_of, settings_of
+from ragstone.kernel.console.forms import Expected, models_of, settings_of
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, RagstoneError
 from ragstone.kernel.judging import Judge, load_judge
+from ragstone.kernel.judging.unnamed_model import IN_SETTINGS, check_model_named
 from ragstone.kernel.serve.frame import OWNER, AtPerson, page
 from ragstone.kernel.serve.jobs import JobState, JudgeRun, caps_of_form
 from ragstone.kernel.serve.requests import AnyRequest
@@ -462,7 +463,7 @@ def look_task(app: AppState, file: JudgeFile, settings: Settings, data: HowToRun
 def _task(
     app: AppState, judge: Judge, before: Judge | None, settings: Settings, data: HowToRun
 ) -> DevelopmentTask:
-    check_model(judge, settings)
+    check_model_named([judge], settings.judge.model, IN_SETTINGS)
     scale = scale_of(data)
     labelled = open_set(settings, data.labels, scale.words)
     parts = app.part(development_of).split(labelled)

@@ -186,13 +186,14 @@ def try_out(
     from ragstone.features.judges.testing import prompts_of, try_judge
     from ragstone.kernel.config import choose
     from ragstone.kernel.judging import load_judge
+    from ragstone.kernel.judging.unnamed_model import judges_without_model
     from ragstone.kernel.records import Answer
     from ragstone.kernel.tables import read_rows
 
     judge = load_judge(name)
     sheet = list(read_rows(answers, Answer)) if answers else []
     settings = choose(asking.settings(), "judge", model=model)
-    if model is None and judge.asks_default:
+    if judges_without_model([judge], model):
         prompts = prompts_of(judge)
         if asking.json:
             from ragstone.features.judges._output import CheckedFile

@@ -232,13 +232,13 @@ class AnnotatorProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a queue has come. n_items, n_begun, n_done: answers, those with a label, those with all
-    theirs. n_open: those that somebody has neither labelled nor skipped yet."""
+    """How far a queue has come. n_items, n_done: answers, those with all their labels. n_open: those that
+    somebody has neither labelled nor skipped yet; n_waiting: those of them that have a label."""
 
     n_items: int
-    n_begun: int
     n_done: int
     n_open: int
+    n_waiting: int
     shares: list[AnnotatorProgress]
 
     @property
@@ -273,17 +273,19 @@ def progress_of(queue: Queue, labels: Iterable[Label], skips: Iterable[Skip] = (
         skipped[skip.annotator] = skipped.get(skip.annotator, 0) + 1
         passed.setdefault((skip.question_id, skip.system), set()).add(skip.annotator)
     names = list(dict.fromkeys([*queue.annotators, *sorted({*own, *skipped})]))
-    n_done = n_open = 0
+    n_done = n_open = n_waiting = 0
     for key, item in wanted.items():
         by = labelled.get(key, set())
         n_done += set(item.annotators) <= by if item.annotators else bool(by)
         seen = by | passed.get(key, set())
-        n_open += not (set(item.annotators) <= seen if item.annotators else seen)
+        is_open = not (set(item.annotators) <= seen if item.annotators else seen)
+        n_open += is_open
+        n_waiting += is_open and bool(by)
     return Progress(
         n_items=len(wanted),
-        n_begun=len(labelled),
         n_done=n_done,
         n_open=n_open,
+        n_waiting=n_waiting,
         shares=[
             AnnotatorProgress(
                 annotator=name,

@@ -342,17 +342,21 @@ Asker = Literal["person", "conversation", "exchange", "asker"]
 
 
 def _asker(look: Look) -> Asker:
-    """Return what was counted as one who asked: a conversation where the log names them, else a user.
+    """Return what was counted as one who asked: an exchange's conversation, else its user, else itself.
 
-    Where it names neither, each exchange. Of a log without times it is not known which of the first two.
+    Where exchanges differ in what they name, and in a log without times, it is not known which of these.
     """
     whole = look.use.whole
     if whole is None:
         gaps = look.gaps.gaps if look.gaps else []
         return "exchange" if all(gap.n_people == gap.n_questions for gap in gaps) else "asker"
-    if whole.conversations is not None:
+    if whole.n_conversation == whole.n:
         return "conversation"
-    return "person" if whole.users is not None else "exchange"
+    if whole.n_conversation:
+        return "asker"
+    if whole.n_user == whole.n:
+        return "person"
+    return "asker" if whole.n_user else "exchange"
 
 
 def _askers(asker: Asker, n: int | None = None) -> str:

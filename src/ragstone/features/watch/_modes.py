@@ -13,6 +13,7 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.engine.digests import digest_of
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.unnamed_model import judges_without_model, no_model_text
 from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.records import NO_MODEL
 
@@ -63,8 +64,8 @@ def _why_not(judge: Judge, taken: set[str], model: str | None) -> str:
         return "it needs a reference or a second answer, which a log does not have."
     if judge.best != "lowest" or judge.metrics != [judge.name]:
         return 'it is no failure mode: its file needs best = "lowest" and one score.'
-    if judge.asks_default and model is None:
-        return "it asks a model, and none is set. Set `model` in `[monitor]`."
+    if judges_without_model([judge], model):
+        return no_model_text(["it"], "Set `model` in `[monitor]`.")
     return ""
 
 

@@ -30,15 +30,18 @@ MOST_DAYS = 184
 class UseOfPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """The use of a day, of the week that begins with that Monday, or of the whole log from its first day.
 
-    n: exchanges, judged or not. users, conversations: different ones, of those that the log names.
-    latency_p50, latency_p95: seconds, of n_latency exchanges. tokens: the mean of n_tokens; usd: the sum of
-    n_usd. calls: of tools; failed_share: the share of them that failed. What no exchange tells is None.
+    n: exchanges, judged or not. users, conversations: different ones, which n_user and n_conversation of the
+    exchanges name. latency_p50, latency_p95: seconds, of n_latency exchanges. tokens: the mean of n_tokens;
+    usd: the sum of n_usd. calls: of tools; failed_share: the share of them that failed. What no exchange
+    tells is None.
     """
 
     day: date
     n: int
     users: int | None
     conversations: int | None
+    n_user: int = 0
+    n_conversation: int = 0
     n_latency: int
     latency_p50: float | None
     latency_p95: float | None
@@ -106,6 +109,8 @@ def _use_of(day: date, rows: Sequence[_UsedRow]) -> UseOfPeriod:
         n=len(rows),
         users=_different(row.user for row in rows),
         conversations=_different(row.conversation for row in rows),
+        n_user=sum(row.user is not None for row in rows),
+        n_conversation=sum(row.conversation is not None for row in rows),
         n_latency=len(latencies),
         latency_p50=p50,
         latency_p95=p95,
@@ -129,7 +134,11 @@ def use_words(whole: UseOfPeriod | None) -> list[tuple[str, str]]:
     words = []
     people = [
         plural(n, noun)
-        for n, noun in ((whole.users, "user"), (whole.conversations, "conversation"))
+        + (f" (named by {count(named)} of {plural(whole.n, 'exchange')})" if named < whole.n else "")
+        for n, noun, named in (
+            (whole.users, "user", whole.n_user),
+            (whole.conversations, "conversation", whole.n_conversation),
+        )
         if n is not None
     ]
     if people:

@@ -20,8 +20,9 @@ from ragstone.kernel.agreement.policies import BY_HAND
 from ragstone.kernel.config import Settings
 from ragstone.kernel.console.forms import Expected, models_of, settings_of
 from ragstone.kernel.engine.session import Session, forecast_of
-from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, explaining, plural
+from ragstone.kernel.errors import DataError, RagstoneError, explaining, plural
 from ragstone.kernel.judging import Judge, judge_names
+from ragstone.kernel.judging.unnamed_model import IN_SETTINGS, check_model_named
 from ragstone.kernel.judging.variant import load_judges
 from ragstone.kernel.privacy.masking import mask_texts, own_words
 from ragstone.kernel.records import Answer, Judgement, Question
@@ -167,12 +168,7 @@ def _task(app: AppState, data: JudgeTraces) -> tuple[list[Answer], list[Judge], 
         raise DataError("No judge is chosen: tick one or more.")
     settings = settings_of(app.settings, data.model)
     judges = load_judges(map(settings.named, data.judges))
-    asking = [judge.name for judge in judges if judge.asks_default]
-    if asking and settings.judge.model is None:
-        raise ConfigError(
-            f"{asking[0]} calls a model, and the project has none. Choose judges that call none, or set "
-            'one: [judge] model = "openai/gpt-4o-mini" in ragstone.toml, and restart the workbench.'
-        )
+    check_model_named(judges, settings.judge.model, f"{IN_SETTINGS} Or choose judges that ask none.")
     return _answers(app, data), judges, settings, _folder(app, data.name)
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement, SystemRanking, chance_corrected
 from ragstone.kernel.errors import plural
+from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.records import Status, status_counts
 from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics import Estimate
@@ -446,7 +447,7 @@ class Unscored(msgspec.Struct, frozen=True):
 def _why(facts: Unscored) -> dict[str, str]:
     why = status_counts(facts.statuses)
     if facts.n_tuned and not why:
-        why = f"{facts.n_tuned:,} left out: the judge was tuned on them"
+        why = f"{facts.n_tuned:,} left out, {made_with()}"
     return {"why": why or "all tied"}
 
 
@@ -515,12 +516,14 @@ FEW_QUESTIONS_IN_GROUPS = Sentence[CardNumbers](
 )
 TUNED_LEFT_OUT = Sentence[CardNumbers](
     code="tuned-left-out",
-    text="{n} left out: the judge was made with their questions, as examples or to fit a threshold, so they "
-    "cannot test it.",
+    text=f"{{n}} {made_with()}, as examples or to fit a threshold, {{are}} left out: they cannot test it.",
     when="at least one labelled answer is of a question that the judge was made with",
     holds=lambda facts: facts.n_tuned > 0,
     needs={"n": "labelled answers that are not counted"},
-    fills=lambda facts: {"n": f"{facts.n_tuned:,} labelled answer{'s are' if facts.n_tuned > 1 else ' is'}"},
+    fills=lambda facts: {
+        "n": plural(facts.n_tuned, "labelled answer"),
+        "are": "are" if facts.n_tuned > 1 else "is",
+    },
 )
 DRAWN_UNEQUALLY = Sentence[CardNumbers](
     code="drawn-unequally",

@@ -20,6 +20,7 @@ from ragstone.kernel.agreement.policies import labels_under, mixed_policy_note, 
 from ragstone.kernel.errors import plural, takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.summary import is_category
+from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.records import YES_NO, Judgement, Label, split_repeat
 from ragstone.kernel.statistics import RESAMPLES, Floats, is_yes_no, mean_estimate, prediction_powered_mean
 from ragstone.kernel.tables import Rows
@@ -230,7 +231,7 @@ def _notes(mean: CorrectedMean, judge: MeasuredJudge, rows: Sequence[Judgement],
     reasons = {
         ("labelled answer", "that the judge could not score"): failed,
         ("answer", "on which annotators tied"): len(labelled) - failed - mean.n_labelled,
-        ("answer", "to questions that the judge was tuned on"): tuned,
+        ("answer", made_with()): tuned,
     }
     left_out = [f"{plural(n, noun)} {reason}" for (noun, reason), n in reasons.items() if n]
     if left_out:

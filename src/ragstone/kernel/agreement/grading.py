@@ -54,6 +54,7 @@ from ragstone.kernel.agreement.probabilities import probabilities_beside
 from ragstone.kernel.agreement.protocol import with_protocol
 from ragstone.kernel.errors import DataError, takes_rows
 from ragstone.kernel.judging.summary import is_category
+from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.records import NO_MODEL, YES_NO, Judgement, Label
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
@@ -166,9 +167,9 @@ def _check(
         raise DataError(f"no label matches a judged answer. {why}")
     if not any(judge_measured.pairs.statuses or judge_measured.pairs.n_tied for judge_measured in measured):
         raise DataError(
-            f"all {measured[0].pairs.n_tuned:,} labelled answers are of questions that judge "
-            f"{measured[0].judge.judge!r} was made with, as examples or to fit a threshold. They cannot "
-            "test it: label answers to other questions, or use another judge."
+            f"all {measured[0].pairs.n_tuned:,} labelled answers are "
+            f"{made_with(f'judge {measured[0].judge.judge!r}')}, as examples or to fit a threshold. They "
+            "cannot test it: label answers to other questions, or use another judge."
         )
     compared = [
         (judge_measured.judge, judge_measured.comparison)

@@ -5,7 +5,6 @@ import msgspec
 from ragstone.kernel.config import Settings, choose
 from ragstone.kernel.console.asking import forecast_lines
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.judging import Judge
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.llm.providers import providers
 
@@ -36,12 +35,3 @@ def models_of(settings: Settings) -> list[str]:
     own = [settings.judge.model] if settings.judge.model else []
     known = [name for name in settings.models if name.partition("/")[0] in providers()]
     return list(dict.fromkeys([*own, *known]))
-
-
-def check_model(judge: Judge, settings: Settings) -> None:
-    """Raise ConfigError where a judge asks a model, and none is set."""
-    if judge.asks_default and settings.judge.model is None:
-        raise ConfigError(
-            f'{judge.name} asks a model, but none is set. Write model = "openai/gpt-4o-mini", or another, in '
-            "the table [judge] of ragstone.toml, and restart the workbench."
-        )

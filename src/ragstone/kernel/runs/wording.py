@@ -9,6 +9,7 @@ from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.document.numbers import count, number, numbers, percent, usd, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
+from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.records import STATUS_WORDS, Status, status_counts
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.runs.breakdown import Distribution, SystemsBoard
@@ -143,7 +144,7 @@ def labelled(card: ReportCard) -> str:
         f"{plural(card.n_unlabelled, 'judged answer')} without a label": card.n_unlabelled,
         f"{count(card.n_tied)} on which annotators tied": card.n_tied,
         f"{plural(card.n_unjudged, 'labelled answer')} without a judgement": card.n_unjudged,
-        f"{count(card.n_tuned)} on whose questions the judge was tuned": card.n_tuned,
+        f"{count(card.n_tuned)} {made_with()}": card.n_tuned,
     }
     reasons = [reason for reason, n in left_out.items() if n]
     without_score = [f"without a score of the judge: {others}"] if others else []

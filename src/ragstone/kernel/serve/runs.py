@@ -21,6 +21,7 @@ from ragstone.kernel.runs.folders import MANIFEST, SUMMARY, is_ours
 from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manifest
 from ragstone.kernel.runs.settings import RunManifest, RunSetting, read_run_manifest, run_settings
 from ragstone.kernel.runs.summary import Calls, ChosenAnswers, RunSummary, read_summary
+from ragstone.kernel.serve.file_cache import FileCache
 from ragstone.kernel.serve.rows.files import rows_file, stats_of
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import read_rows
@@ -92,10 +93,9 @@ class Runs:
 
     def __init__(self, folders: Sequence[Path], kind_of: KindOf, now: Callable[[], float]) -> None:
         self.folders, self._kind_of, self._now = folders, kind_of, now
-        # folder of a run -> its files when it was last looked at, and what was found
-        self._seen: dict[Path, tuple[object, RunEntry | None]] = {}
-        self._views: dict[Path, tuple[object, RunView]] = {}
-        self._ids: dict[Path, tuple[object, frozenset[str]]] = {}
+        self._entries: FileCache[RunEntry | None] = FileCache()
+        self._views: FileCache[RunView] = FileCache(most=self.MOST_VIEWS)
+        self._ids: FileCache[frozenset[str]] = FileCache()
 
     def all(self) -> list[RunEntry]:
         """Return the runs, the newest first."""
@@ -129,18 +129,12 @@ class Runs:
 
     def view(self, folder: Path) -> RunView:
         """Return what a run folder holds beside its rows; of one that goes on there are no numbers yet."""
-        stats = (file for file in stats_of(folder) if file[0].endswith((".json", ".jsonl", ".parquet")))
-        stamp = sorted(
-            (name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in stats if name != PROGRESS
+        stats = (
+            (name, stat)
+            for name, stat in stats_of(folder)
+            if name.endswith((".json", ".jsonl", ".parquet")) and name != PROGRESS
         )
-        cached = self._views.get(folder)
-        if cached and cached[0] == stamp:
-            return cached[1]
-        view = _view(folder)
-        self._views[folder] = (stamp, view)
-        for old in list(self._views)[: -self.MOST_VIEWS]:
-            self._views.pop(old, None)
-        return view
+        return self._views.made(folder, stats, lambda: _view(folder))
 
     def question_ids(self, entry: RunEntry) -> frozenset[str] | None:
         """Return the ids of the questions whose answers were judged; None where nothing tells, or of many."""
@@ -148,15 +142,13 @@ class Runs:
         if file is None or entry.counts.get("judgements", 0) > MOST_READ:
             return None
         try:
-            stat = file.stat()
-            stamp = (file.name, stat.st_size, stat.st_mtime_ns)
-            cached = self._ids.get(entry.folder)
-            if cached is None or cached[0] != stamp:
-                ids = frozenset(row.question_id for row in read_rows(file, Judgement))
-                cached = self._ids[entry.folder] = (stamp, ids)
+            return self._ids.made(
+                entry.folder,
+                [(file.name, file.stat())],
+                lambda: frozenset(row.question_id for row in read_rows(file, Judgement)),
+            )
         except (DataError, OSError):  # a file that a run has just put in place of this one, too
             return None
-        return cached[1]
 
     def _entry(self, index: int, folder: Path) -> RunEntry | None:
         name = folder.name.encode(errors="replace").decode()
@@ -167,16 +159,14 @@ class Runs:
             stats = list(stats_of(folder))
         except OSError as mistake:
             return msgspec.structs.replace(broken, wrong=f"The folder cannot be read ({mistake.strerror}).")
-        seen = tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
-        cached = self._seen.get(folder)
-        if cached and cached[0] == seen and PROGRESS not in dict(stats):
-            return cached[1]
         times = [stat.st_mtime for name, stat in stats if name != PROGRESS] or [0.0]
-        entry = _look(
-            f"{index}/{folder.name}", folder, {name for name, _ in stats}, times, self._now(), self._kind_of
-        )
-        self._seen[folder] = (seen, entry)
-        return entry
+        names = {name for name, _ in stats}
+
+        def look() -> RunEntry | None:
+            return _look(f"{index}/{folder.name}", folder, names, times, self._now(), self._kind_of)
+
+        # How a run goes on changes with the time of day too.
+        return look() if PROGRESS in names else self._entries.made(folder, stats, look)
 
 
 def _look(

@@ -12,12 +12,13 @@ from ragstone.kernel.engine.mapping import in_rounds, map_rows, on_cluster
 from ragstone.kernel.engine.row_work import RowWork
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.engine.sharing import map_on_cores
-from ragstone.kernel.errors import ConfigError, ModelError
+from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging import Judge, JudgeContext
 from ragstone.kernel.judging.fields import members_of
 from ragstone.kernel.judging.finding import Retrieve, no_model
 from ragstone.kernel.judging.group import JudgedRow, group_judges, judge_group, rows_of_group
 from ragstone.kernel.judging.judge import restore_judge
+from ragstone.kernel.judging.unnamed_model import check_model_named
 from ragstone.kernel.records import NO_MODEL, Answer, Context, Judgement, Question
 
 if TYPE_CHECKING:
@@ -45,13 +46,9 @@ async def judge_context(session: Session, judges: Sequence[Judge], model: str | 
     if not any(leaf.needs_model for leaf in inner):
         return JudgeContext(embed=embed, retrieve=retrieve)
     model = model or session.settings.judge.model
-    asking = [judge.name for judge in judges if judge.asks_default]
+    check_model_named(judges, model)
+    asking = any(judge.asks_default for judge in judges)
     members = members_of(judges)
-    if asking and model is None:
-        raise ModelError(
-            f"{', '.join(asking)}: these judges ask a model. Name one with --model, e.g. "
-            "openai/gpt-4o-mini, or as model in the table [judge] of ragstone.toml."
-        )
     context = JudgeContext(
         ask=await session.models.ask(model) if asking and model else no_model,
         model=model or NO_MODEL,

@@ -2,9 +2,9 @@ import msgspec
 import pytest
 from tests.support.known_judges import JUDGE
 
-from ragstone.features.bench.judges.planning import plan_judges
+from ragstone.features.bench.judges.planning import models_asked, plan_judges
 from ragstone.kernel.config import BenchSection, JudgesBench, JudgeSection, Settings
-from ragstone.kernel.errors import ConfigError
+from ragstone.kernel.errors import ConfigError, ModelError
 
 RUBRIC = """
 name       = "graded"
@@ -20,6 +20,16 @@ prompt     = "Grade {answer} by {reference}."
 name        = "right"
 description = "Is it right?"
 grades      = ["no", "partly", "yes"]
+"""
+
+JURY = """
+name    = "jury"
+version = 1
+metric  = "correctness"
+kind    = "jury"
+inputs  = ["question", "reference", "answer"]
+scale   = [0, 1]
+source  = "made for tests"
 """
 
 
@@ -134,9 +144,21 @@ def test_model_of_the_judge_section_is_the_default(tmp_path, says):
         root=str(tmp_path),
     )
     assert plan_judges(settings).cells[0].model == "openai/z"
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(ModelError) as error:
         plan_judges(msgspec.structs.replace(settings, judge=JudgeSection()))
     says(error.value)
+
+
+def test_judge_whose_file_names_its_models_is_there_once_and_needs_no_other(plan, tmp_path):
+    members = "".join(f'[[members]]\njudge = "mine.toml"\nmodel = "openai/{name}"\n' for name in "abc")
+    (tmp_path / "jury.toml").write_text(JURY + members)
+    for models in ([], ["openai/x", "openai/y"]):
+        grid = plan(judges=["jury.toml"], models=models)
+        [cell] = [each for each in grid.cells if not each.added]
+        assert (cell.name, cell.model) == ("jury", "openai/a + openai/b + openai/c")
+        assert models_asked(grid.judges["jury"], cell) == ["openai/a", "openai/b", "openai/c"]
+    with pytest.raises(ModelError):
+        plan(judges=["mine.toml", "jury.toml"], models=[])
 
 
 def test_threshold_holds_for_variants_on_the_same_scale(plan):

@@ -141,7 +141,7 @@ def test_what_was_judged_can_be_read_and_measured_again(mine):
         (("--limit", 50), "with --suite, use --sample"),
         (("--judge", "toxicity"), "judge 'toxicity' measures toxicity, but the suite has labels of"),
         (("--judge", "correctnes"), "correctness"),
-        (("--judge", "correctness"), "name one with --model"),
+        (("--judge", "correctness"), "Name one with --model"),
         (
             ("--judge", "contexts.toml", "--model", "openai/m"),
             "reads contexts, which no row of the suite with a label of answered has",

@@ -13,7 +13,7 @@ from ragstone.features.bench._running import BenchOptions, attempt, bench_path, 
 from ragstone.features.bench.judges._choice import choose
 from ragstone.features.bench.judges._use_cases import read_use_cases
 from ragstone.features.bench.judges.board import JudgedRuns, make_board
-from ragstone.features.bench.judges.planning import JudgeGrid, plan_judges
+from ragstone.features.bench.judges.planning import JudgeGrid, models_asked, plan_judges
 from ragstone.features.bench.judges.values import JudgeCell, JudgingSpent
 from ragstone.features.bench.judges.words import BENCH, JudgeBenchSummary, judge_bench_document
 from ragstone.kernel.agreement.mapping import mapping_of
@@ -25,7 +25,7 @@ from ragstone.kernel.judging import JudgeContext
 from ragstone.kernel.llm import Ask, CallFailed, Prompt, Reply
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.llm.forecast import Forecast
-from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, Usage
+from ragstone.kernel.records import Answer, Judgement, Label, Usage
 from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.judge import judge_context, judge_rows
 from ragstone.kernel.tables import read_rows, write_rows
@@ -98,8 +98,8 @@ async def _bench(settings: Settings, options: BenchOptions) -> JudgeBenchSummary
         ]
         if not judged:
             raise DataError(f"no cell could be judged. {reasons_text(failed)}")
-        models_asked = (runs.cell.model for runs in judged if runs.cell.model != NO_MODEL)
-        calls, models = bench.session.calls(), await bench.session.models.identities(models_asked)
+        names = [name for runs in judged for name in models_asked(grid.judges[runs.cell.judge], runs.cell)]
+        calls, models = bench.session.calls(), await bench.session.models.identities(dict.fromkeys(names))
         board = make_board(judged, failed, sheet.labels, grid, declared, use_cases=use_cases, seed=seed)
         summary = JudgeBenchSummary(
             name=settings.run.name,
@@ -142,7 +142,7 @@ async def judge_cell(
 ) -> JudgedRuns:
     """Return the judgements of one cell, of all metrics. Raises ModelError when no call can succeed."""
     judge, meter = grid.judges[cell.judge], Meter()
-    context = await judge_context(session, [judge], None if cell.model == NO_MODEL else cell.model)
+    context = await judge_context(session, [judge], cell.model if judge.asks_default else None)
     # A judge that calls no model gives the same result each time.
     n_runs = session.settings.bench.judges.repeats if judge.needs_model else 1
     runs = []

@@ -15,8 +15,14 @@ from ragstone.kernel.judging.fields import PromptedJudge
 from ragstone.kernel.judging.lexical import LexicalJudge
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
+from ragstone.kernel.judging.unnamed_model import check_model_named
 from ragstone.kernel.judging.variant import options_of
 from ragstone.kernel.records import NO_MODEL
+
+IN_BENCH = (
+    "Name at least one in models of [bench.judges], e.g. openai/gpt-4o-mini, or as model in the table "
+    "[judge] of ragstone.toml."
+)
 
 
 class JudgeGrid(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +38,8 @@ def plan_judges(settings: Settings) -> JudgeGrid:
     """Return every combination that `[bench.judges]` declares, judges outermost, then the baselines.
 
     What a judge's name says after its `@` stays as it is. A way to ask that is the file's own is no variant,
-    so nothing is there twice. A judge without a model is there once. Raises ConfigError where nothing is
+    so nothing is there twice. A judge without a model is there once, and so is one
+    whose file names its models. Raises ModelError where a judge lacks one; ConfigError where nothing is
     named or left, for a metric that a judge does not measure, and for two judges of one name.
     """
     declared = settings.bench.judges
@@ -55,7 +62,7 @@ def plan_judges(settings: Settings) -> JudgeGrid:
     cells = [
         cell_of(file, judge, model, declared.thresholds, several=len(models) > 1)
         for file, judge in variants.values()
-        for model in (models if judge.needs_model else [NO_MODEL])
+        for model in models_tried(judge, models)
     ]
     beside = {judge.name: judge for judge in baselines_of(metric) if judge.name not in variants}
     cells += [
@@ -153,13 +160,18 @@ def _metric(declared: JudgesBench, judges: Sequence[Judge]) -> str:
 
 def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
     models = settings.bench.judges.models or ([settings.judge.model] if settings.judge.model else [])
-    asking = [judge.name for judge in judges if judge.needs_model]
-    if asking and not models:
-        raise ConfigError(
-            f"{', '.join(asking)}: these judges ask a model. Name at least one in models of [bench.judges], "
-            "e.g. openai/gpt-4o-mini, or as model in the table [judge]."
-        )
+    check_model_named(judges, models[0] if models else None, IN_BENCH)
     return list(dict.fromkeys(models))
+
+
+def models_tried(judge: Judge, models: Sequence[str]) -> Sequence[str]:
+    """Return what a judge is tried with: each model; one whose file names all that it asks, once."""
+    return models if judge.asks_default else [judge.model_name(NO_MODEL)]
+
+
+def models_asked(judge: Judge, cell: JudgeCell) -> list[str]:
+    """Return the models that a cell asks: that of the cell, and those that the judge's file names."""
+    return [*([cell.model] if judge.asks_default else []), *sorted(judge.models)]
 
 
 def baselines_of(metric: str, *, fitted: bool = False) -> list[Judge]:
@@ -188,7 +200,7 @@ def cell_of(
         f"{key}={value}" if value else key for key, value in options.items() if key in ("token", "samples")
     ]
     return JudgeCell(
-        name=f"{judge.name} · {model}" if several and judge.needs_model else judge.name,
+        name=f"{judge.name} · {model}" if several and judge.asks_default else judge.name,
         judge=judge.name,
         base=file.name,
         model=model,

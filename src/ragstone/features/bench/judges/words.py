@@ -55,6 +55,7 @@ from ragstone.kernel.document.charts import dot
 from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, value_range, with_ends
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
+from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.llm.budget import sum_usd
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import Calls, read_numbers
@@ -354,7 +355,7 @@ def ordered_by(board: JudgeBoard) -> str:
 def based_on(board: JudgeBoard) -> str:
     """Return how many answers the bench rests on, and how many were left out and why."""
     left_out = {
-        "that a judge was made with": board.n_tuned,
+        made_with("a judge"): board.n_tuned,
         "on which annotators tied": board.n_tied,
         "without a score of every cell": board.n_unscored,
     }

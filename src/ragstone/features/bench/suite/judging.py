@@ -10,7 +10,13 @@ from ragstone.features.bench._board import LeftOutCell, reasons_text
 from ragstone.features.bench._running import BenchOptions, bench_path, open_bench, run_bench, slug
 from ragstone.features.bench.judges.board import no_scores
 from ragstone.features.bench.judges.grid import decisive_settings, judge_cell, judged_cells
-from ragstone.features.bench.judges.planning import JudgeGrid, baselines_of, cell_of
+from ragstone.features.bench.judges.planning import (
+    JudgeGrid,
+    baselines_of,
+    cell_of,
+    models_asked,
+    models_tried,
+)
 from ragstone.features.bench.suite._rows import (
     SuiteRow,
     labels_of,
@@ -28,6 +34,7 @@ from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks
 from ragstone.kernel.judging import Judge, load_judge
 from ragstone.kernel.judging.inputs import gather_inputs
 from ragstone.kernel.judging.stack import StackJudge
+from ragstone.kernel.judging.unnamed_model import check_model_named
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Label, count_statuses
 from ragstone.kernel.tables import write_rows
@@ -60,10 +67,10 @@ def plan_suite(
     that no row has labels for, for a judge that asks a model and none is named, and for a wrong sample.
     """
     rows = sample_rows(sample)
-    models_asked = list(models or ([settings.judge.model] if settings.judge.model else []))
-    names = list(judges or (OF_A_MODEL if models_asked else ()))
+    models_named = list(models or ([settings.judge.model] if settings.judge.model else []))
+    names = list(judges or (OF_A_MODEL if models_named else ()))
     thresholds = settings.bench.judges.thresholds
-    declared = JudgesBench(judges=names, models=models_asked, thresholds=thresholds, limit=sample)
+    declared = JudgesBench(judges=names, models=models_named, thresholds=thresholds, limit=sample)
     settings = choose(settings, "bench", judges=declared)
     known = metrics_of(rows)
     judges_of: dict[str, dict[str, Judge]] = {metric: {} for metric in known}
@@ -76,14 +83,10 @@ def plan_suite(
                 f"{', '.join(known)}. If it grades one of these, set that as metric in its file; otherwise "
                 "measure it on your own answers: sheet in [bench.judges], without --suite."
             )
-        if judge.needs_model and not models_asked:
-            raise ConfigError(
-                f"judge {judge.name!r} asks a model: name one with --model, e.g. openai/gpt-4o-mini, or as "
-                "model in the table [judge] of ragstone.toml."
-            )
+        check_model_named([judge], models_named[0] if models_named else None)
         _check_inputs(judge, metric, rows_for(metric, rows))
         judges_of[metric][judge.name] = judge
-    named = "-".join(["suite", *([str(sample)] if sample else []), *(judges or ()), *models_asked])
+    named = "-".join(["suite", *([str(sample)] if sample else []), *(judges or ()), *models_named])
     return SuitePlan(
         rows=rows,
         grids=[
@@ -114,7 +117,7 @@ def _grid(metric: str, judges: Mapping[str, Judge], declared: JudgesBench) -> Ju
     cells = [
         cell_of(judge, judge, model, declared.thresholds, several=several)
         for judge in judges.values()
-        for model in (declared.models if judge.needs_model else [NO_MODEL])
+        for model in models_tried(judge, declared.models)
     ]
     beside = {judge.name: judge for judge in baselines_of(metric, fitted=True) if judge.name not in judges}
     cells += [
@@ -213,14 +216,12 @@ async def _judged(
         mine = [row for row in runs.runs[0] if row.metric == grid.metric]
         if any(row.score is not None for row in mine):
             own = judge.threshold if isinstance(judge, StackJudge) else sum(cell.scale) / 2
-            identity = NO_MODEL
-            if cell.model != NO_MODEL:
-                identity = (await session.models.identities([cell.model]))[cell.model]
+            identities = await session.models.identities(models_asked(judge, cell))
             judged.append(
                 JudgedOnSuite(
                     judgements=mine,
                     cut=own if cell.threshold is None else cell.threshold,
-                    identity=identity,
+                    identity=" + ".join(identities.values()) or NO_MODEL,
                     spent=runs.spent,
                 )
             )

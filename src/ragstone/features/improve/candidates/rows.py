@@ -21,12 +21,12 @@ from ragstone.features.improve.learned import (
 from ragstone.features.improve.values import Scale, humans_of
 from ragstone.kernel.agreement.pairing import Human, Key, partners_of
 from ragstone.kernel.config import AgreementMeasure
-from ragstone.kernel.errors import DataError, plural
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.finding import CallCost, add_costs
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
-from ragstone.kernel.judging.tuned import is_tuned_on
+from ragstone.kernel.judging.tuned import is_tuned_on, left_out_text
 from ragstone.kernel.records import YES_NO, Answer, Judgement, Usage
 from ragstone.kernel.statistics import MAX_GRADES, Codes, Floats, is_yes_no
 
@@ -306,11 +306,7 @@ def check_rows(rows: LearningRows, closed: LearningRows, name: str) -> None:
     n, n_all = len(rows.answers), len(rows.answers) + len(closed.answers)
     if n_all < FEWEST:
         n_tied, n_tuned = rows.n_tied + closed.n_tied, rows.n_tuned + closed.n_tuned
-        tuned = (
-            f" {plural(n_tuned, 'more answer')} cannot count: a judge was made with the questions."
-            if n_tuned
-            else ""
-        )
+        tuned = f" {left_out_text(n_tuned)}" if n_tuned else ""
         tied = f" Annotators tie on {n_tied} more: have someone settle them." if n_tied else ""
         raise DataError(
             f"{name}: too few labelled answers ({n_all}): fewer than {FEWEST} teach nothing that "

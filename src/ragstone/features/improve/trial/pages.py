@@ -23,11 +23,12 @@ from ragstone.features.improve.trial._prompt_files import draft_prompt, keep_pro
 from ragstone.features.improve.trial._words import PromptTrial, trial_document
 from ragstone.features.improve.trial.trying import MOST_ROWS, TrialTask, forecast_trial, trial_task, try_on
 from ragstone.kernel.config import ModelSettings, Settings, choose
-from ragstone.kernel.console.forms import Expected, check_model, models_of
+from ragstone.kernel.console.forms import Expected, models_of
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.engine.session import Session
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import Judge
+from ragstone.kernel.judging.unnamed_model import IN_SETTINGS, check_model_named
 from ragstone.kernel.llm.providers import providers
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import asked_line
@@ -266,7 +267,7 @@ def _task(app: AppState, folder: Path, what: str, data: DraftToTry) -> tuple[Tri
         settings = choose(settings, "judge", model=model)
     draft = _draft(app, folder, what, data.text)
     if isinstance(draft, Judge):
-        check_model(draft, settings)
+        check_model_named([draft], settings.judge.model, IN_SETTINGS)
     against = None if what == ANSWERS else what
     return trial_task(folder, draft, settings, against=against, questions=data.rows), settings
 
