@@ -557,3 +557,12 @@ def test_one_stray_byte_of_a_table_leaves_its_accents_as_they_are(tmp_path: Path
     (tmp_path / "a.csv").write_bytes("id,text\n1,Größe und ".encode() + b"\xff\n")
     (row,) = read_rows(tmp_path / "a.csv", Document)
     assert row.text.startswith("Größe und ")
+
+
+def test_a_column_of_prompts_is_told_once_and_one_of_names_is_not(tmp_path, caplog, says):
+    prompt = "You know birds. Answer in one word."
+    for name, systems in (("named", ["mine"] * 2), ("prompts", [prompt] * 2)):
+        rows = [{"question_id": str(n), "answer": "a hen", "system": one} for n, one in enumerate(systems)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        list(read_rows(tmp_path / f"{name}.jsonl", Answer))
+    says("\n".join(caplog.messages))

@@ -18,6 +18,7 @@ import msgspec
 
 from ragstone.kernel.records import Answer, Context, count_of, figure_of
 from ragstone.kernel.tables._nearness import near_field
+from ragstone.kernel.tables._system_prompts import as_system, is_prompt
 from ragstone.kernel.tables._yes_no import as_yes_no
 from ragstone.kernel.tables.calls import as_steps
 from ragstone.kernel.tables.names import ALIASES, CONTEXT_TEXT, REFERENCE, accepted_names, fields_of, fold
@@ -109,7 +110,10 @@ def plan_columns(
             and isinstance(_squad_texts(raw[name]), list)
         )
         fields |= {"reference": right} if right else {}
-    if "reference" in chosen or any(fold(column) in _BESIDE_ANSWERS for column in raw):
+    if "reference" in chosen or any(
+        fold(column) in _BESIDE_ANSWERS and not (fold(column) == "system" and is_prompt(raw[column]))
+        for column in raw
+    ):
         # Beside references, though this row has none, or a system, `answer` is what a system said.
         expected = tuple(name for name in fields.pop("reference", ()) if fold(name) != "answer")
         fields |= {"reference": expected} if expected else {}
@@ -158,6 +162,19 @@ def warn_of_guesses(plan: ColumnPlan, where: object, known: set[str]) -> None:
     using = ", ".join(f"`{column}` as the {field}" for column, field in guesses.items())
     field = next(iter(guesses.values())) if len(guesses) == 1 else "FIELD"
     LOG.warning("%s: using column %s. Change it with --column %s=NAME.", where, using, field)
+
+
+def warn_of_prompts(plan: ColumnPlan, raw: Mapping[str, Any], where: object, known: set[str]) -> None:
+    """Warn where a system's prompt is in the column of its name; once. where, known: see warn_of_guesses."""
+    columns = [column for column in plan.fields.get("system", ()) if is_prompt(raw.get(column))]
+    if columns and columns[0] not in known:
+        known.add(columns[0])
+        LOG.warning(
+            "%s: column `%s` holds prompts, so each prompt counts as a system, named by its first words. "
+            "For another column, use --column system=NAME.",
+            where,
+            columns[0],
+        )
 
 
 def find_column(column: str, there: Collection[str]) -> str | None:
@@ -227,6 +244,8 @@ def to_canonical(raw: Mapping[str, Any], row_type: type, plan: ColumnPlan | None
                 passed.add(column)
             break
         passed.update([column for column in columns if column == field or raw.get(column) == ""])
+    # A prompt stays, beside the name that is made of it.
+    passed -= {column for column in plan.fields.get("system", ()) if is_prompt(raw.get(column))}
     left = raw.keys() - passed
     rest = (
         {name: value for name, value in raw.items() if name in left and not is_absent(value)} if left else {}
@@ -420,6 +439,7 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
     "answer": as_text,
     "text": as_text,
     "title": as_text,
+    "system": as_system,
     "reference": as_reference,
     "document_ids": as_ids,
     "contexts": as_contexts,

@@ -26,6 +26,7 @@ from ragstone.kernel.tables.columns import (
     plan_columns,
     to_canonical,
     warn_of_guesses,
+    warn_of_prompts,
 )
 from ragstone.kernel.tables.folders import LOG_NAMES, is_saved, logged_files, read_logged, read_saved
 from ragstone.kernel.tables.formats import FLAT, READERS, ending_of, read_questions, read_xlsx, reader_of
@@ -338,6 +339,7 @@ class _RowReader(Generic[RowT]):
             self._check_there(plan, raw)
         if plan.guesses:
             warn_of_guesses(plan, self._where, self._guessed)
+        warn_of_prompts(plan, raw, self._where, self._guessed)
         self._plans[tuple(raw)] = plan
         return plan
 
