@@ -168,6 +168,13 @@ def test_which_judge_measures_refusals(tools):
     assert "no_refusal" in data(tools.list_judges("refus"))
 
 
+def test_a_search_that_finds_nothing_says_so_and_lists_what_there_is(tools, says):
+    for listing in (tools.list_judges, tools.list_runs):
+        found = listing("größe")
+        says(found.partition(" Everything between")[0])
+        assert data(found) == data(listing())
+
+
 def test_what_would_a_run_cost(tools):
     assert "nothing to ask" in tools.forecast()
 

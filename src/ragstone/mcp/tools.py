@@ -16,7 +16,7 @@ from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
 from ragstone.features.explain.words import explain_in_texts
-from ragstone.features.judges.library import entry_text, list_judges, named_judges
+from ragstone.features.judges.library import entry_text, has_words, judge_library, named_judges, near_judges
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
@@ -72,12 +72,12 @@ class Tools:
 
         words: only runs whose names contain them.
         """
-        lines = [
-            f"- {run.name}: {_about_run(run.folder)}"
-            for run in self.project.runs()
-            if all(word in run.name.casefold() for word in words.casefold().split())
-        ]
-        return fenced(f"{plural(len(lines), 'run')}, newest first.", "\n".join(lines), page)
+        runs = self.project.runs()
+        named = [run for run in runs if has_words(run.name, words)]
+        lines = [f"- {run.name}: {_about_run(run.folder)}" for run in named or runs]
+        n_runs = f"{plural(len(lines), 'run')}, newest first."
+        head = f"No name has all of these words. These are all: {n_runs}" if runs and not named else n_runs
+        return fenced(head, "\n".join(lines), page)
 
     def list_files(self, page: int = 1) -> str:
         """List the project's files of rows: answer sheets, questions, judgements, labels of people."""
@@ -239,13 +239,19 @@ class Tools:
         """
         lines: list[str] = []
         group = None
-        listed = list_judges(words, settings=self.project.settings)
-        for entry in listed:
+        settings = self.project.settings
+        named = named_judges(settings, words)
+        near = named or near_judges(settings, words)
+        listed = near or named_judges(settings)
+        for entry in judge_library(settings, judges=listed).judges:
             if entry.group != group:
                 group = entry.group
                 lines.append(f"## {group}")
             lines.append(f"- {entry.name}: {entry_text(entry)}")
-        return fenced(plural(len(listed), "judge") + ".", "\n".join(lines), page)
+        n_judges = plural(len(listed), "judge")
+        others = "These have similar words" if near else "These are all"
+        head = f"{n_judges}." if named else f"No judge has all of these words. {others}: {n_judges}."
+        return fenced(head, "\n".join(lines), page)
 
     def forecast(self, page: int = 1) -> str:
         """Say what `ragstone run` would ask of models for this project, and the cost; no model is asked."""

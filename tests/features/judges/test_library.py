@@ -5,7 +5,16 @@ import pytest
 from tests.support.tiny_run import JUDGEMENTS, card, summary_of
 
 from ragstone.features.judges import library as judges_library
-from ragstone.features.judges.library import OURS, figure_text, groups, judge_library, list_judges, price_text
+from ragstone.features.judges.library import (
+    OURS,
+    figure_text,
+    groups,
+    judge_library,
+    list_judges,
+    named_judges,
+    near_judges,
+    price_text,
+)
 from ragstone.features.judges.prices import KnownPrices, RowLengths, prices_of, usual_lengths
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.engine.digests import digest_of
@@ -186,3 +195,22 @@ def test_every_judge_that_ships_is_in_one_group_with_a_sentence():
     assert all(
         len(text) <= 105 and text.endswith(".") for group in groups() for text in group.judges.values()
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("hallucination", "faithfulness"),  # as others call it
+        ("context precision", "context_relevance"),
+        ("halucination", "supported"),  # misspelt
+        ("completness", "correctness"),
+        ("summarising refusing", None),
+        ("toxisity", "toxicity"),
+        ("refusals", "no_refusal"),  # another form
+        ("antwort korrekt", None),
+    ],
+)
+def test_what_an_agent_asks_for_finds_the_judge_that_measures_it(project, words, name):
+    settings = settings_in(project)
+    found = [entry.name for entry in named_judges(settings, words) or near_judges(settings, words)]
+    assert name in found if name else found == []

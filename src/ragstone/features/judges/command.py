@@ -55,13 +55,16 @@ def list_(
     - `ragstone judges list --all`
     - `ragstone judges list --json`
     """
-    from ragstone.features.judges.library import judge_library, named_judges
+    from ragstone.features.judges.library import judge_library, named_judges, near_judges
     from ragstone.kernel.config import load_settings
 
     settings = load_settings(config)
     named = named_judges(settings, " ".join(words or ()))
     if not named:
-        raise DataError(f"No judge matches {' '.join(words or ())!r}. See all: ragstone judges list")
+        named = near_judges(settings, " ".join(words or ()))
+        if not named:
+            raise DataError(f"No judge matches {' '.join(words or ())!r}. See all: ragstone judges list")
+        say(f"No judge matches {' '.join(words or ())!r}. These have similar words.")
     if not (json or words or whole):
         show_blocks(_names(named), whole=False)
         return

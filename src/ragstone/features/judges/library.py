@@ -1,7 +1,9 @@
 """The judges that can be named: those of a project and those that ship, with what is known of each."""
 
 import functools
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
@@ -19,6 +21,9 @@ from ragstone.kernel.runs.wording import doubt
 from ragstone.kernel.tables.where import folded
 
 OURS = "Judges of this project"
+STEM = 6  # characters that two forms of a word share
+NEAR = 0.8  # how alike a misspelt word and the right one are, see difflib
+_WORD = re.compile(r"[^\W_]+")
 KEYS = (
     "kind",
     "prompt",
@@ -84,7 +89,27 @@ def named_judges(settings: Settings, words: str = "") -> list[ListedJudge]:
     entries = [_entry(path.stem, OURS, path=path) for path in judge_files(settings)]
     for group in groups():
         entries += [_entry(name, group.title, about=about) for name, about in group.judges.items()]
-    return [entry for entry in entries if has_words(f"{entry.name} {entry.about} {entry.group}", words)]
+    return [entry for entry in entries if has_words(_searched(entry), words)]
+
+
+def near_judges(settings: Settings, words: str) -> list[ListedJudge]:
+    """Return the judges whose words are near to those of a search: misspelt, or in another form."""
+    wanted = folded(words).split()
+    return [
+        entry
+        for entry in named_judges(settings)
+        if all(_is_near(word, _WORD.findall(folded(_searched(entry)))) for word in wanted)
+    ]
+
+
+def _searched(entry: ListedJudge) -> str:
+    also = next((group.also for group in groups() if group.title == entry.group), "")
+    return f"{entry.name} {entry.about} {entry.group} {also}"
+
+
+def _is_near(word: str, known: list[str]) -> bool:
+    begins = word[:STEM] if len(word) > STEM else word
+    return any(each.startswith(begins) for each in known) or bool(get_close_matches(word, known, 1, NEAR))
 
 
 def judge_library(
@@ -210,10 +235,14 @@ def _is_judge(path: Path) -> bool:
 
 
 class LibraryGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Judges that answer one question of a reader's. judges: name -> what it measures."""
+    """Judges that answer one question of a reader's. judges: name -> what it measures.
+
+    also: words of other tools for what they measure, for a search.
+    """
 
     title: str
     judges: dict[str, str]
+    also: str = ""
 
 
 class _About(msgspec.Struct, frozen=True):
