@@ -225,7 +225,7 @@ def _document_and_question(question: Question, name: str, text: str, source: Sou
         text=text,
         title=question.question,
         lang=question.lang,
-        source=str(source.path),
+        source=source.path.as_posix(),
         metadata=question.metadata,
     )
     yield msgspec.structs.replace(

@@ -46,7 +46,7 @@ def read_hotpotqa(source: Source, _options: ImportOptions) -> Iterator[Found]:
             name, is_new = _name(title, text, texts)
             ids.setdefault(title, (name, sentences))
             if is_new:
-                yield Document(id=name, text=text, title=title, source=str(source.path))
+                yield Document(id=name, text=text, title=title, source=source.path.as_posix())
         yield from _question(row, ids, location)
 
 

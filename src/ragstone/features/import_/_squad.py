@@ -141,7 +141,7 @@ class _Paragraphs:
             id=self._ids[digest],
             text=text,
             title=name,
-            source=str(self._source.path),
+            source=self._source.path.as_posix(),
             metadata=notes or None,
         )
 

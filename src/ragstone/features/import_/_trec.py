@@ -159,7 +159,7 @@ def _document(block: str, source: Source, location: str) -> Found:
         parts = [re.sub(r"</?DOC>", "", _without(_TITLE, _without(_DOCNO, block)), flags=re.IGNORECASE)]
     text = "\n\n".join(_plain(part).strip() for part in parts)
     heading = " ".join(_plain(title).split())
-    return Document(id=name.strip(), text=text, title=heading or None, source=str(source.path))
+    return Document(id=name.strip(), text=text, title=heading or None, source=source.path.as_posix())
 
 
 def _insides(tag: re.Pattern[str], text: str) -> list[str]:

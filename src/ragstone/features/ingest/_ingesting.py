@@ -171,4 +171,4 @@ async def _rows(
 def _place(file: Found) -> str:
     """Return what the documents of a file name as their source."""
     path = file.path if isinstance(file, File | Skipped) else file.file.path
-    return url_of(path) or str(path)
+    return url_of(path) or Path(path).as_posix()

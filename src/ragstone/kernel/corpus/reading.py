@@ -123,7 +123,7 @@ def _read_at_url(file: File, options: IngestOptions) -> list[Document | Skipped]
     if len(content) > most:
         return [Skipped(url, f"it is {too_large(len(content), most)}")]
     return [
-        msgspec.structs.replace(row, source=(row.source or "").replace(folded, url) or None)
+        msgspec.structs.replace(row, source=(row.source or "").replace(file.source, url) or None)
         if isinstance(row, Document)
         else Skipped(row.path.replace(folded, url), row.reason)
         for row in read_file(msgspec.structs.replace(file, content=content), options)

@@ -41,7 +41,8 @@ def transformer_model(name: str, folder: Path, settings: ModelSettings) -> Embed
     if local:  # what changes when a file of the folder does: a digest of their names, sizes and times
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         states = [
-            (str(file.relative_to(folder)), file.stat().st_size, file.stat().st_mtime_ns) for file in files
+            (path.relative_to(folder).as_posix(), path.stat().st_size, path.stat().st_mtime_ns)
+            for path in files
         ]
         digest = blake2b(repr(states).encode("utf-8", "surrogatepass"), digest_size=6)
         identity += f"@{digest.hexdigest()}"

@@ -17,6 +17,11 @@ class File(msgspec.Struct, frozen=True):
     content: bytes | None = None
     as_text: bool = False
 
+    @property
+    def source(self) -> str:
+        """Where it is, with `/` on every system: a row that names it may be read on another one."""
+        return self.path.as_posix()
+
     def read_bytes(self) -> bytes:
         """Return what is in the file. Raises OSError."""
         return self.path.read_bytes() if self.content is None else self.content

@@ -88,7 +88,9 @@ def _seen_from_settings(documents: Sequence[Document], settings: Settings) -> li
     A path from the working folder would make other rows of the same documents, and another digest of them in
     the manifest, for whoever runs from another folder. What rows of a file name as their source stays.
     """
-    declared = tuple(re.split(r"[*?[{]", str(settings.path(path)))[0] for path in settings.documents.paths)
+    declared = tuple(
+        re.split(r"[*?[{]", settings.path(path).as_posix())[0] for path in settings.documents.paths
+    )
     root = Path(settings.root)
     return [
         msgspec.structs.replace(row, source=source_from(root, root.absolute(), row.source))
@@ -104,8 +106,8 @@ def source_from(root: PurePath, absolute: PurePath, source: str) -> str:
     absolute: the folder again. What is below the working folder is seen from there as it is.
     """
     folder = absolute if type(root)(source).is_absolute() else root
-    seen = source.removeprefix(str(folder / "file").removesuffix("file"))
-    return seen.replace("\\", "/") if isinstance(root, PureWindowsPath) else seen
+    path = type(root)(source).as_posix() if isinstance(root, PureWindowsPath) else source
+    return path.removeprefix((folder / "file").as_posix().removesuffix("file"))
 
 
 OF_DOCUMENTS = frozenset({"text", "title"})  # fields that no question and no answer has

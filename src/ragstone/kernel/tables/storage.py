@@ -129,7 +129,9 @@ def fingerprint(location: Place) -> Iterator[bytes]:
         yield from (f"{entry.name}\0{entry.n_bytes}\0".encode() for entry in find(url))
     elif path.is_dir():
         files = sorted(entry for entry in path.rglob("*") if entry.is_file())
-        yield from (f"{entry.relative_to(path)}\0{entry.stat().st_size}\0".encode() for entry in files)
+        yield from (
+            f"{entry.relative_to(path).as_posix()}\0{entry.stat().st_size}\0".encode() for entry in files
+        )
     elif path.is_file():
         with path.open("rb") as content:
             while block := content.read(1 << 20):

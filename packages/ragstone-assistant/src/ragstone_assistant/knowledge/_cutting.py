@@ -169,7 +169,7 @@ def prepared(documents: Sequence[Document], sighted: Sighted, tags: Sequence[Tag
         if document.id in taken:
             raise Unreadable(f"the document id {document.id!r} appears twice in it: rename one of the two")
         taken.add(document.id)
-        own = document.source if document.source not in (None, sighted.path) else sighted.file.id
+        own = document.source if document.source not in (None, sighted.file.source) else sighted.file.id
         tagged = _tagged(document, tags)
         tagged_documents.append(
             msgspec.structs.replace(tagged, source=own, title=document.title or document.id)

@@ -198,7 +198,7 @@ def read_docx(file: File) -> Iterator[Document]:
         id=file.id,
         text=outline.text,
         title=named or title or first,
-        source=str(file.path),
+        source=file.source,
         metadata=notes or None,
     )
 

@@ -65,7 +65,7 @@ def read_html(file: File) -> Iterator[Document]:
         text=text,
         title=_title(page) or first_line(text),
         lang=declared[1].lower() if declared else None,
-        source=str(file.path),
+        source=file.source,
         metadata={**({"headings": headings} if headings else {}), **decoded.notes()} or None,
     )
 

@@ -35,7 +35,7 @@ def read_pptx(file: File) -> Iterator[Document]:
         id=file.id,
         text=outline.text,
         title=heading or (title if title != NO_TITLE else None) or first_line(outline.text),
-        source=str(file.path),
+        source=file.source,
         metadata=outline_notes(outline),
     )
 

@@ -73,7 +73,7 @@ def read_rst(file: File) -> Iterator[Document]:
     outline = lay_out(RstText(decoded.text).blocks())
     title = outline.headings[0]["title"] if outline.headings else first_line(outline.text)
     notes = {**outline_notes(outline), **decoded.notes()}
-    yield Document(id=file.id, text=outline.text, title=title, source=str(file.path), metadata=notes or None)
+    yield Document(id=file.id, text=outline.text, title=title, source=file.source, metadata=notes or None)
 
 
 class RstText:

@@ -125,7 +125,7 @@ def _whole(table: FileTable, file: File) -> Iterator[Document]:
             id=_place(table, file),
             text="\n".join([table.caption, "", *lines] if table.caption else lines),
             title=table.caption or table.name or None,
-            source=str(file.path),
+            source=file.source,
             metadata={name: note for name, note in _notes(table).items() if name != "caption"} or None,
         )
 

@@ -23,7 +23,7 @@ def read_text(file: File) -> Iterator[Document]:
         id=file.id,
         text=decoded.text,
         title=first_line(decoded.text),
-        source=str(file.path),
+        source=file.source,
         metadata=decoded.notes() or None,
     )
 
@@ -39,7 +39,7 @@ def read_markdown(file: File) -> Iterator[Document]:
         id=file.id,
         text=decoded.text[front.end() :].lstrip("\n") if front else decoded.text,
         title=markdown_title(decoded.text),
-        source=str(file.path),
+        source=file.source,
         metadata=decoded.notes() or None,
     )
 
@@ -140,6 +140,6 @@ def read_source(file: File) -> Iterator[Document]:
         id=file.id,
         text=decoded.text,
         title=file.path.name,
-        source=str(file.path),
+        source=file.source,
         metadata={"code": code, **decoded.notes()},
     )

@@ -233,7 +233,7 @@ def read_pdf(file: File) -> Iterator[Document]:
         id=file.id,
         text=text.text,
         title=contents.title or largest_text(pages, size) or first_line(text.text),
-        source=str(file.path),
+        source=file.source,
         metadata=_notes(contents, text, laid, front, furniture, size),
     )
 
