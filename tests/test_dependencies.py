@@ -40,6 +40,23 @@ def test_the_files_it_points_at_are_there():
     assert [file for file in files if not (ROOT / "docs" / "reference" / file).is_file()] == []
 
 
+def test_as_many_files_name_a_package_as_it_says():
+    modules: dict[str, list[str]] = {}
+    for module, packages in packages_distributions().items():
+        for package in packages:
+            modules.setdefault(package.lower(), []).append(module)
+    texts = [
+        file.read_text("utf-8")
+        for folder in (ROOT / "src", ROOT / "packages" / "ragstone-assistant" / "src")
+        for file in folder.rglob("*.py")
+    ]
+    stated = re.findall(r"^\| ([\w-]+) \|.*\b(\d+) files\b.*\|$", PAGE, re.MULTILINE)
+    assert len(stated) > 5
+    for package, n_files in stated:
+        named = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(modules[package])})\b", re.MULTILINE)
+        assert (package, sum(bool(named.search(text)) for text in texts)) == (package, int(n_files))
+
+
 def test_every_bound_that_it_says_was_raised_stands_in_the_file():
     stated = re.search(r"\| what failed below \|\n.*\n((?:\|.*\n)+)", PAGE)
     assert stated is not None

@@ -154,12 +154,28 @@ def test_any_endpoint_does_with_one_line_changed(folder, tmp_path, monkeypatch, 
     assert fake_openai.n_requests
 
 
-def run_commands(folder: Path) -> None:
-    """Run the commands of run.sh in this process; each must end well."""
+def run_commands(folder: Path, *options: str) -> None:
+    """Run the commands of run.sh in this process, with these options too; each must end well."""
     for words in commands_of(folder):
         with pytest.raises(SystemExit) as end:
-            every_command()(args=words, prog_name="ragstone")
+            every_command()(args=[*words, *options], prog_name="ragstone")
         assert end.value.code in (0, None), shlex.join(words)
+
+
+@pytest.mark.docs
+@pytest.mark.parametrize(
+    "folder", [folder for folder in FOLDERS if folder.name not in FEWER], ids=lambda folder: folder.name
+)
+def test_its_story_shows_what_is_printed_without_a_model(folder, tmp_path, monkeypatch, capsys):
+    copy = shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("runs", ".ragstone"))
+    monkeypatch.chdir(copy)
+    run_commands(copy, "--all")
+    printed = {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
+    story = (folder / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```text checked\n(.*?)^```", story, re.MULTILINE | re.DOTALL)
+    lines = [" ".join(line.split()) for line in "".join(shown).splitlines()]
+    assert len(lines) > 5
+    assert [line for line in lines if not any(other.startswith(line) for other in printed)] == []
 
 
 @pytest.mark.browser
