@@ -77,7 +77,7 @@ def test_a_helper_ends_with_the_process_that_started_it():
     )
     parent = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     pid = int(parent.stdout)
-    for _ in range(100):
+    for _ in range(600):
         if not _lives(pid):
             return
         subprocess.run(["sleep", "0.1"])

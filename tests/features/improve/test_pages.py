@@ -48,7 +48,7 @@ def client(settings):
 
 def ended(client, name="mine"):
     """The judge's job when it is over."""
-    for _ in range(400):
+    for _ in range(3_000):
         job = client.get(f"/workbench/judges/{name}/job").json()
         if job["life"] != "running":
             return job

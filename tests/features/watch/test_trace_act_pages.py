@@ -38,7 +38,7 @@ def traced(project):
 
 def ended(client, job):
     """Return the state of a job when it is over."""
-    for _ in range(200):
+    for _ in range(1_200):
         found = client.get(job, headers={"Accept": "application/json"}).json()
         if found["state"]["life"] != "running":
             return found

@@ -33,7 +33,7 @@ def test_rows_and_calls_are_told_each_second(tmp_path, monkeypatch):
         progress("judging", 3, lambda: State(made=2, in_flight=1, spent_usd=0.5)) as advance,
     ):
         advance()
-        for _ in range(500):
+        for _ in range(6_000):
             found = read_progress(tmp_path)
             if found and found.stage == "judging" and found.done == 1:
                 break
@@ -52,7 +52,7 @@ def test_a_second_that_cannot_be_told_is_not_the_last_one(tmp_path, monkeypatch)
         return State(made=5, in_flight=0, spent_usd=0.0)
 
     with progress_on_disk(tmp_path, silent) as progress, progress("judging", 3, state):
-        for _ in range(500):
+        for _ in range(6_000):
             found = read_progress(tmp_path)
             if found and found.made == 5:
                 break

@@ -2,9 +2,10 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
-import msgspec
 import pytest
 from tests.support.doors import prompt
 from tests.support.fake_openai import FakeOpenAI
@@ -28,12 +29,19 @@ def files_in(folder: Path) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file()}
 
 
-def soon(monkeypatch: pytest.MonkeyPatch, closes_after_s: float) -> None:
-    """Let circuits close after other than five seconds."""
-    monkeypatch.setattr(
-        "ragstone.kernel.llm.models.SERVING",
-        msgspec.structs.replace(SERVING, closes_after_s=closes_after_s),
-    )
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Circuits whose clock moves only when this is called: to when they close."""
+    now = 0.0
+
+    def move() -> None:
+        nonlocal now
+        assert SERVING.closes_after_s is not None
+        now += SERVING.closes_after_s
+
+    clock = SimpleNamespace(monotonic=lambda: now, time=time.time)
+    monkeypatch.setattr("ragstone.kernel.llm.limits.time", clock)
+    return move
 
 
 async def test_what_is_asked_and_said_stays_on_no_disk(fake_openai, tmp_path):
@@ -60,8 +68,7 @@ async def test_a_query_is_kept_in_memory_and_not_in_the_store(fake_openai, tmp_p
     assert dict(fake_openai.embedded) == {"what?": 2, "Maize needs nitrogen.": 1}
 
 
-async def test_an_endpoint_that_was_down_is_asked_again(fake_openai, tmp_path, monkeypatch, says):
-    soon(monkeypatch, 0.2)
+async def test_an_endpoint_that_was_down_is_asked_again(fake_openai, tmp_path, later, says):
     fake_openai.script = always(fail(500, "starting"))
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
         ask = await session.models.ask(MODEL)
@@ -75,27 +82,25 @@ async def test_an_endpoint_that_was_down_is_asked_again(fake_openai, tmp_path, m
         says(error.value)
         assert fake_openai.n_requests == n_asked
         fake_openai.script = always("works")
-        await asyncio.sleep(0.25)
+        later()
         assert (await ask(asked("half open"))).text == "works"
         replies = await asyncio.gather(*(ask(asked(f"closed {n}")) for n in range(5)))
         assert {reply.text for reply in replies} == {"works"}
 
 
-async def test_while_one_call_tries_the_others_fail_at_once(fake_openai, tmp_path, monkeypatch):
-    soon(monkeypatch, 0.2)
+async def test_while_one_call_tries_the_others_fail_at_once(fake_openai, tmp_path, later):
     fake_openai.script = always(fail(401, "wrong key"))
     async with open_session(fake_openai.settings(root=tmp_path), serving=True) as session:
         ask = await session.models.ask(MODEL)
         with pytest.raises(ModelError, match="wrong key"):
             await ask(asked("first"))
-        await asyncio.sleep(0.25)
+        later()
         failures = await asyncio.gather(*(ask(asked(str(n))) for n in range(5)), return_exceptions=True)
     assert all(isinstance(failure, ModelError) for failure in failures)
     assert fake_openai.n_requests == 2
 
 
-async def test_nobody_there_is_told_at_once_and_found_when_it_comes(tmp_path, monkeypatch):
-    soon(monkeypatch, 0.05)
+async def test_nobody_there_is_told_at_once_and_found_when_it_comes(tmp_path, later):
     fake = FakeOpenAI()
     runner = await fake.serve()
     port = int(fake.base_url.split(":")[2].split("/")[0])
@@ -107,7 +112,7 @@ async def test_nobody_there_is_told_at_once_and_found_when_it_comes(tmp_path, mo
             await ask(asked("a"))
         runner = await fake.serve(port)
         try:
-            await asyncio.sleep(0.1)
+            later()
             assert (await ask(asked("b"))).text
         finally:
             await runner.cleanup()

@@ -33,13 +33,13 @@ async def failure_of(door: Door) -> tuple[CallFailed, list[str]]:
 async def test_pieces_come_as_they_are_written_and_make_the_reply(fake_openai, tmp_path):
     usage = {"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 64}}
     fake_openai.script = always(stream(*PIECES, usage=usage))
-    fake_openai.piece_s = 0.02
+    fake_openai.piece_s = 0.1  # far more than a busy machine halts
     heard: list[tuple[str, float]] = []
     budget = Budget()
     async with opened(fake_openai.settings(), tmp_path, budget=budget) as door:
         reply = await door.stream(ASKED, lambda piece: heard.append((piece, time.monotonic())))
     assert [piece for piece, _ in heard] == list(PIECES)
-    assert heard[-1][1] - heard[0][1] >= 0.06  # 4 pieces of 0.02 s came after the first; 0.02 for slack
+    assert heard[-1][1] - heard[0][1] >= 0.06  # 4 pieces of 0.1 s came after the first
     assert (reply.text, reply.value) == (TEXT, None)
     assert reply.usage == budget.usage == Usage(input=90, output=9, cached=64)
     assert reply.latency_s is not None
@@ -202,14 +202,14 @@ async def test_a_cancelled_stream_leaves_no_request_behind(fake_openai, tmp_path
     heard: list[str] = []
     async with opened(fake_openai.settings(max_concurrency=1), tmp_path) as door:
         task = asyncio.create_task(door.stream(ASKED, heard.append))
-        for _ in range(400):
+        for _ in range(12_000):
             if len(heard) == len(PIECES):
                 break
             await asyncio.sleep(0.005)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        for _ in range(400):
+        for _ in range(12_000):
             if fake_openai.n_cut_off:
                 break
             await asyncio.sleep(0.005)

@@ -102,12 +102,12 @@ def test_a_body_that_drips_is_given_up(connect, monkeypatch):
 
 
 def test_a_body_that_comes_slowly_and_steadily_is_waited_for(connect, monkeypatch):
-    monkeypatch.setattr(connections, "QUIET_S", 0.2)
+    monkeypatch.setattr(connections, "QUIET_S", 1.0)
     body = json.dumps({"exchange_id": "x-1", "correction": "y" * 3000}).encode()
     client = connect(HEAD + JSON + b"Content-Length: %d\r\n\r\n" % len(body))
     for at in range(0, len(body), 300):
         client.sendall(body[at : at + 300])
-        time.sleep(0.05)
+        time.sleep(0.12)  # together longer than it may be quiet
     assert client.recv(1000).startswith(b"HTTP/1.1 404 ")  # nobody had that exchange
 
 

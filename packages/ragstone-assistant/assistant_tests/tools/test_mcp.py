@@ -144,7 +144,7 @@ def address() -> Iterator[str]:
         port = free.getsockname()[1]
     process = subprocess.Popen([*COMMAND, str(port)], stderr=subprocess.DEVNULL)
     try:
-        for _ in range(200):
+        for _ in range(1_200):
             with socket.socket() as tried:
                 if tried.connect_ex(("127.0.0.1", port)) == 0:
                     break

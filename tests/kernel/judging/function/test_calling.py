@@ -1,6 +1,7 @@
 """What a function is given, and what becomes of what it does."""
 
 import asyncio
+import threading
 import time
 
 import msgspec
@@ -255,7 +256,7 @@ async def test_a_call_that_fails_gives_the_row_its_status_even_where_the_functio
 
 async def test_time_in_which_it_waits_for_a_model_is_not_its_own():
     async def slow(prompt):
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.6)
         return await says(prompt)
 
     def asks(answer, ask):
@@ -263,7 +264,7 @@ async def test_time_in_which_it_waits_for_a_model_is_not_its_own():
         return 1
 
     context = JudgeContext(ask=slow, model="m", secret=b"s")
-    assert (await judged(judge_function(timeout_s=0.1)(asks), context=context)).status == "scored"
+    assert (await judged(judge_function(timeout_s=0.5)(asks), context=context)).status == "scored"
 
 
 async def test_retriever_and_embedder_are_given_to_whom_they_are_named():
@@ -283,22 +284,25 @@ async def test_retriever_and_embedder_are_given_to_whom_they_are_named():
 
 
 async def test_plain_functions_run_one_at_a_time_unless_they_say_otherwise():
-    running, most = 0, 0
+    running, most, one_at_a_time, together = 0, 0, threading.Lock(), threading.Barrier(1)
 
     def counts(answer):
         nonlocal running, most
-        running += 1
-        most = max(most, running)
+        with one_at_a_time:
+            running += 1
+            most = max(most, running)
+        together.wait()
         time.sleep(0.01)
-        running -= 1
+        with one_at_a_time:
+            running -= 1
         return 1
 
-    async def most_of(function):
-        nonlocal most
-        most = 0
+    async def most_of(function, n=1):
+        nonlocal most, together
+        most, together = 0, threading.Barrier(n)
         judge = judge_of(function)
         await asyncio.gather(*(judge_answer(judge, ROW, JudgeContext()) for _ in range(6)))
         return most
 
     assert await most_of(counts) == 1
-    assert await most_of(judge_function(at_once=3)(counts)) == 3
+    assert await most_of(judge_function(at_once=3)(counts), 3) == 3
