@@ -347,7 +347,7 @@ class TestRetries:
     async def test_after_retry_after_nobody_asks_too_early_and_not_all_ask_at_once(self, tmp_path):
         limited = CallFailed("rate_limited", "HTTP 429", retryable=True, retry_after_s=1.0)
         times: list[float] = []
-        model = Model(*[limited] * 8, verdict(1))
+        model = Model(*[limited] * 8, verdict(1), latency_s=0.06)
 
         async def send(asked: Prompt) -> Completion:
             times.append(time.monotonic())

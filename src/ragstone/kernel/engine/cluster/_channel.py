@@ -96,9 +96,12 @@ class Channel:
         """Send what was said, some milliseconds after its first word."""
         sending: set[asyncio.Task[None]] = set()
         while self._gone is None:
+            # Not asyncio.wait_for: before Python 3.12 it can lose the cancellation that ends this.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), QUIET_S)
-                await asyncio.wait_for(self._urgent.wait(), LINGER_S)
+                async with asyncio.timeout(QUIET_S):
+                    await self._woken.wait()
+                async with asyncio.timeout(LINGER_S):
+                    await self._urgent.wait()
                 await asyncio.sleep(URGENT_S)
             self._woken.clear()
             self._urgent.clear()

@@ -172,7 +172,8 @@ class LeasedEndpoint:
             if not (wanted or self._slots.wanted or self._changed.is_set()):
                 return
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), RENEW_S)
+                async with asyncio.timeout(RENEW_S):  # see _channel.py
+                    await self._changed.wait()
 
     def _take(self, lease: Lease) -> None:
         self._circuit.has_answered |= lease.has_answered
