@@ -4,14 +4,12 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command import TO_FILE, ragstone
+from tests.support.command import TO_FILE, ragstone, started
 from tests.support.fake_batch_apis import APIS, KEY, serving_batches
-from tests.support.fake_openai import running, stats, wait_for
+from tests.support.fake_openai import let_go, running, stats, wait_for
 from tests.support.golden import sentence_in
 from tests.support.scripts import fail, fit_schema, in_turn, say
 
@@ -270,20 +268,12 @@ def test_a_cancelled_batch_stops_the_command_and_its_finished_part_is_kept(proje
 
 
 N_ANSWERS = 20
-COMMAND = (
-    sys.executable,
-    "-m",
-    "ragstone",
-    "judge",
-    "answers.jsonl",
-    "--judge",
-    "relevance",
-    "--batch",
-    *TO_FILE,
-)
+COMMAND = ("judge", "answers.jsonl", "--judge", "relevance", "--batch", *TO_FILE)
+GATED = ("--gate", "1")  # the call that is sent ahead; the batch waits until a test lets it go
 
 
 def start(folder, base_url):
+    """Give the command that judges the answers of a folder, in a process of its own."""
     folder.mkdir(exist_ok=True)
     answers = [
         Answer(question_id=f"q{n}", question=f"What is {n}?", answer=f"{n}.") for n in range(N_ANSWERS)
@@ -295,36 +285,39 @@ def start(folder, base_url):
     )
     (folder / ".ragstone").mkdir(exist_ok=True)
     (folder / ".ragstone" / "secret").write_text("00" * 32)
-    return subprocess.Popen(COMMAND, cwd=folder, stderr=subprocess.PIPE, text=True)
+    return started(*COMMAND, cwd=folder)
 
 
 @pytest.mark.kill
 def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
-    with running("--batch-looks", "12") as base_url:
-        killed = start(disturbed, base_url)
-        wait_for(base_url, "n_looks", 2)
-        killed.send_signal(signal.SIGKILL)
-        killed.communicate()
-        again = start(disturbed, base_url)
-        again.communicate(timeout=60)
+    with running(*GATED) as base_url:
+        with start(disturbed, base_url) as killed:
+            wait_for(base_url, "n_looks", 2)
+            killed.send_signal(signal.SIGKILL)
+            killed.communicate()
+        let_go(base_url)
+        with start(disturbed, base_url) as again:
+            again.communicate()
         assert again.returncode == 0
         seen = stats(base_url)
         assert (seen["n_batches"], seen["n_batch_calls"], seen["n_requests"]) == (1, N_ANSWERS - 1, 1)
-        start(quiet, base_url).communicate(timeout=60)
+        with start(quiet, base_url) as undisturbed:
+            undisturbed.communicate()
     assert (disturbed / "judgements.jsonl").read_bytes() == (quiet / "judgements.jsonl").read_bytes()
 
 
 @pytest.mark.kill
 def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp_path, says):
-    with running("--batch-looks", "12") as base_url:
-        stopped = start(tmp_path, base_url)
-        wait_for(base_url, "n_looks", 2)
-        os.kill(stopped.pid, signal.SIGINT)
-        _, said = stopped.communicate(timeout=60)
+    with running(*GATED) as base_url:
+        with start(tmp_path, base_url) as stopped:
+            wait_for(base_url, "n_looks", 2)
+            os.kill(stopped.pid, signal.SIGINT)
+            _, said = stopped.communicate()
+        let_go(base_url)
         assert stopped.returncode == 2
         says(sentence_in(said, "The submitted batches"))
-        again = start(tmp_path, base_url)
-        again.communicate(timeout=60)
+        with start(tmp_path, base_url) as again:
+            again.communicate()
         assert again.returncode == 0
         assert stats(base_url)["n_batches"] == 1

@@ -40,13 +40,14 @@ class FakeBatches:
     """The state of both endpoints; attributes may be set at any time.
 
     offered: whether there is a batch API at all. ends: how the next batches end, those after them are
-    completed. takes_looks: how often one is looked at before that. n_unfinished: how many calls are left
-    without a reply, unless it is completed. lose_replies: how many batches are created with HTTP 500 as the
-    reply. broken_looks: how many looks get HTTP 500.
+    completed. takes_looks: how often one is looked at before that; held: however often. n_unfinished: how
+    many calls are left without a reply, unless it is completed. lose_replies: how many batches are created
+    with HTTP 500 as the reply. broken_looks: how many looks get HTTP 500.
     """
 
     def __init__(self) -> None:
         self.offered = True
+        self.held = False
         self.ends: list[str] = []
         self.takes_looks = 1
         self.n_unfinished = self.lose_replies = self.broken_looks = 0
@@ -135,7 +136,7 @@ class FakeBatches:
         return web.json_response(self._shown(found[0]))
 
     def _shown(self, batch: Made) -> dict[str, Any]:
-        over = batch.n_looks >= self.takes_looks
+        over = batch.n_looks >= self.takes_looks and not self.held
         n_failed = len(batch.calls) if batch.end == "failed" else 0
         shown: dict[str, Any] = {
             "id": batch.id,

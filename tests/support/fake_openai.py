@@ -131,6 +131,7 @@ class FakeOpenAI:
             return web.json_response(self.stats())
         if request.path.endswith("/let_go"):
             self._let_go.set()
+            self.batches.held = False
             return web.json_response(self.stats())
         if "/files" in request.path or "/batches" in request.path:
             if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
@@ -356,7 +357,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="0 for any free one")
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--piece", type=float, default=0.0, metavar="SECONDS", help="of a stream")
-    parser.add_argument("--gate", type=int, default=None, metavar="N", help="later ones wait for /let_go")
+    parser.add_argument(
+        "--gate", type=int, default=None, metavar="N", help="more, and batches, wait"
+    )
     parser.add_argument("--rate-limited", type=float, default=0.0, metavar="SHARE", help="HTTP 429")
     parser.add_argument("--retry-after", type=float, default=1.0, metavar="SECONDS")
     parser.add_argument("--malformed", type=float, default=0.0, metavar="SHARE", help="cut-off JSON")
@@ -380,7 +383,7 @@ async def main(arguments: list[str] | None = None) -> None:
     fake = FakeOpenAI()
     fake.latency_s, fake.key, fake.refuse = options.latency, options.key, set(options.refuse)
     fake.piece_s, fake.gate = options.piece, options.gate
-    fake.batches.takes_looks = options.batch_looks
+    fake.batches.takes_looks, fake.batches.held = options.batch_looks, options.gate is not None
     if options.script:
         module, _, name = options.script.partition(":")
         fake.script = getattr(importlib.import_module(module), name)

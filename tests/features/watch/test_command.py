@@ -5,13 +5,13 @@ import json
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from tests.support.command import ragstone
-from tests.support.fake_openai import running, stats
+from tests.support.command import ragstone, started
+from tests.support.fake_openai import let_go, running, stats
 from tests.support.plain_rows import judgement_row
 from tests.support.texts import lines_with
 
@@ -131,13 +131,20 @@ def test_a_users_mistake_is_told_plainly(fake_openai, tmp_path):
     assert (ran.code, "--model" in ran.err) == (2, True)
 
 
-def start(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "ragstone", "watch", "log.jsonl", *options]
-    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def start(folder: Path, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    return started("watch", "log.jsonl", *options, cwd=folder, stdout=subprocess.PIPE)
+
+
+def n_judged(folder: Path) -> int:
+    """How many exchanges the store knows as judged."""
+    with sqlite3.connect(folder / ".ragstone" / "monitor" / "monitor.sqlite") as db:
+        (n,) = db.execute("SELECT count(*) FROM exchanges WHERE done > 0").fetchone()
+    db.close()
+    return int(n)
 
 
 def wait_until(holds, what: object = "it did not come") -> None:
-    for _ in range(600):
+    for _ in range(2_400):
         if holds():
             return
         time.sleep(0.05)
@@ -146,16 +153,17 @@ def wait_until(holds, what: object = "it did not come") -> None:
 
 @pytest.mark.kill
 def test_killed_and_run_again_nothing_is_lost_or_judged_twice(tmp_path):
-    with running("--latency", "0.05") as base_url:
+    with running("--latency", "0.05", "--gate", str(N_ROWS // 2)) as base_url:
         write_settings(tmp_path, base_url)
         write_log(tmp_path)
-        killed = start(tmp_path)
-        wait_until(lambda: stats(base_url)["n_requests"] >= N_ROWS // 2)
-        killed.send_signal(signal.SIGKILL)
-        killed.communicate()
+        with start(tmp_path) as killed:
+            wait_until(lambda: stats(base_url)["n_requests"] >= N_ROWS // 2)
+            killed.send_signal(signal.SIGKILL)
+            killed.communicate()
+        let_go(base_url)
         asked_by_killed = stats(base_url)["n_requests"]
-        again = start(tmp_path)
-        again.communicate(timeout=60)
+        with start(tmp_path) as again:
+            again.communicate()
         assert again.returncode == 0
         # Asked again is at most what was in flight (4) or had just come back and was not yet in the ledger.
         assert stats(base_url)["n_requests"] - asked_by_killed <= N_ROWS - N_ROWS // 2 + 8
@@ -170,14 +178,15 @@ def test_followed_until_ctrl_c_it_ends_with_what_there_is(tmp_path, says):
     with running() as base_url:
         write_settings(tmp_path, base_url)
         write_log(tmp_path, 3)
-        following = start(tmp_path, "--follow", "--all")
-        wait_until(lambda: stats(base_url)["n_requests"] == 3)
-        with (tmp_path / "log.jsonl").open("a") as file:
-            file.write(line(3))
-        wait_until(lambda: stats(base_url)["n_requests"] == 4)
-        time.sleep(0.5)
-        following.send_signal(signal.SIGINT)
-        out, err = following.communicate(timeout=60)
+        with start(tmp_path, "--follow", "--all") as following:
+            wait_until(lambda: stats(base_url)["n_requests"] == 3)
+            with (tmp_path / "log.jsonl").open("a") as file:
+                file.write(line(3))
+            wait_until(lambda: stats(base_url)["n_requests"] == 4)
+            wait_until(lambda: n_judged(tmp_path) == 4)
+            time.sleep(0.5)  # in which it says so
+            following.send_signal(signal.SIGINT)
+            out, err = following.communicate()
     assert following.returncode == 0, err
     says(lines_with(out, "in the log"))
     says(lines_with(err, "row read"))

@@ -133,7 +133,7 @@ async def test_who_must_wait_long_is_told_so_instead(fake_openai, tmp_path):
 async def test_a_timeout_is_not_waited_for_twice(fake_openai, tmp_path):
     fake_openai.script = always(stream("Maize ", then="hang"))
     fake_openai.latency_s = 1.0
-    async with open_session(fake_openai.settings(root=tmp_path, timeout_s=0.05), serving=True) as session:
+    async with open_session(fake_openai.settings(root=tmp_path, timeout_s=0.5), serving=True) as session:
         with pytest.raises(CallFailed) as caught:
             await (await session.models.stream(MODEL))(asked("a"), lambda _piece: None)
     assert (caught.value.status, fake_openai.n_requests) == ("timeout", 1)

@@ -128,21 +128,20 @@ async def test_nothing_that_a_function_raises_ends_the_run(kind):
 
 
 async def test_a_function_that_hangs_is_a_timeout_and_the_next_row_has_its_turn(says):
-    hanging = True
+    go = threading.Event()
 
     def hangs(answer):
-        if hanging:
-            time.sleep(0.3)
+        go.wait()
         return 1
 
     async def waits(answer):
         await asyncio.Event().wait()
 
-    row = await judged(judge_function(timeout_s=0.05)(hangs))
+    row = await judged(judge_function(timeout_s=0.5)(hangs))
     assert (row.status, row.score) == ("timeout", None)
     says(row.error.partition(") ")[2])
     assert (await judged(judge_function(timeout_s=0.05)(waits))).status == "timeout"
-    hanging = False
+    go.set()
     assert (await judged(hangs)).status == "scored"
 
 
