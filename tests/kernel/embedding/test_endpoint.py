@@ -138,7 +138,7 @@ def test_a_hung_endpoint_costs_a_timeout(fake_openai, opened, no_backoff, says):
     fake_openai.embedding = lambda body: hang() if TEXTS[0] in body["input"] else embed_words(body)
     started = time.monotonic()
     with pytest.raises(CallFailed) as lost:
-        opened(timeout_s=0.2)(TEXTS, "passage")
+        opened(timeout_s=0.6)(TEXTS, "passage")
     says(lost.value)
     assert lost.value.status == "timeout"
     assert time.monotonic() - started < 60
