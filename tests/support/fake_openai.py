@@ -357,9 +357,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="0 for any free one")
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--piece", type=float, default=0.0, metavar="SECONDS", help="of a stream")
-    parser.add_argument(
-        "--gate", type=int, default=None, metavar="N", help="more, and batches, wait"
-    )
+    parser.add_argument("--gate", type=int, default=None, metavar="N", help="more, and batches, wait")
     parser.add_argument("--rate-limited", type=float, default=0.0, metavar="SHARE", help="HTTP 429")
     parser.add_argument("--retry-after", type=float, default=1.0, metavar="SECONDS")
     parser.add_argument("--malformed", type=float, default=0.0, metavar="SHARE", help="cut-off JSON")
