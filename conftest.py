@@ -20,8 +20,8 @@ from ragstone.kernel.records import Answer, Context, Label
 from ragstone.kernel.tables import write_rows
 
 # A shared machine is slow at times: time is measured in benchmarks/, not here.
-# Examples are the same each time, so that no run fails where another passes; `--hypothesis-profile anew` draws
-# others, to look for faults. CI tries half of the usual 100, but in the slow tier.
+# Examples are the same each time, so that no run fails where another passes: `--hypothesis-profile anew`
+# draws others, to look for faults. CI tries half of the usual 100, but in the slow tier.
 hypothesis.settings.register_profile(
     "ragstone",
     deadline=None,
