@@ -134,8 +134,9 @@ def test_a_question_shows_its_review_and_leads_to_it(project, client):
 def test_a_question_leads_to_the_runs_that_answered_it_alone(project, client):
     asked = many(4)
     write_rows(project / "questions.jsonl", asked, Question)
+    shouted = Question(id="q1", question=f" {asked[1].question.upper()}")
     answers = [Answer(question_id="q1", system="s", answer="1 cm")]
-    run = write_run(project / "runs" / "part", judged([1]), asked=asked[1:2])
+    run = write_run(project / "runs" / "part", judged([1]), asked=[shouted])
     write_rows(run / "answers.jsonl", answers, Answer, force=True)
     other = write_run(project / "runs" / "other", judged([1]), asked=[Question(id="q1", question="Another?")])
     write_rows(other / "answers.jsonl", answers, Answer, force=True)

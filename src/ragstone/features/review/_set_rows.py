@@ -109,7 +109,7 @@ class OpenSets:
             known = self._runs.get(file)
             if known is None or known[0] != stamp:
                 rows = read_rows(file, Question) if stat.st_size <= MOST_RUN_BYTES else ()
-                known = self._runs[file] = (stamp, {row.id: exact_form(row.question) for row in rows})
+                known = self._runs[file] = (stamp, {row.id: row.question for row in rows})
         except (OSError, DataError, MissingExtra):
             return {}
         return known[1]
@@ -197,14 +197,22 @@ def _rows(app: AppState, opened: _Set, numbers: Sequence[int], review: OpenRevie
     rows = []
     for number in numbers:
         question = opened.questions[number]
-        form = exact_form(question.question)
         of = opened.repeats[number] if opened.repeats else None
         rows.append(
             SetRow(
                 question=question,
                 review=_state(question, review),
                 repeats=None if of is None else opened.questions[of].id,
-                runs=[(run.id, run.name) for run, asked in runs if asked.get(question.id) == form],
+                runs=[
+                    (run.id, run.name)
+                    for run, asked in runs
+                    if _is_same(asked.get(question.id), question.question)
+                ],
             )
         )
     return rows
+
+
+def _is_same(text: str | None, question: str) -> bool:
+    """Return whether a text is the question, whatever its case and spaces."""
+    return text is not None and (text == question or exact_form(text) == exact_form(question))
