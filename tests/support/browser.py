@@ -42,25 +42,19 @@ class Tab:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self._own = ""
+        self._leaves = False
+        page.on("framenavigated", self._arrived)
         page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.complaints.append(f"exception: {error}"))
         page.on("request", lambda request: self._asked(request.url))
 
     def open(self, path: Path, fragment: str = "") -> None:
         """Open a file; what was recorded before is forgotten."""
-        self._own = path.resolve().as_uri()
-        self.page.goto("about:blank")
-        self.complaints.clear()
-        self.requests.clear()
-        self.page.goto(self._own + fragment, wait_until="load")
+        self._go(path.resolve().as_uri(), fragment)
 
     def visit(self, address: str) -> None:
         """Open a server of this machine's; what it is asked itself is not recorded, nor what was before."""
-        self._own = address
-        self.page.goto("about:blank")
-        self.complaints.clear()
-        self.requests.clear()
-        self.page.goto(address, wait_until="load")
+        self._go(address)
 
     def run(self, script: str) -> Any:  # noqa: ANN401
         """Return what a script gives; a promise is awaited."""
@@ -95,6 +89,21 @@ class Tab:
                 return
             self.page.wait_for_timeout(25)
         assert self.run(script) == value
+
+    def _go(self, address: str, fragment: str = "") -> None:
+        """Open a page in place of the one that is there, in its process."""
+        if self.page.url.partition("#")[0] == address.partition("#")[0]:
+            self.page.goto("about:blank")  # else nothing is loaded where the fragment alone is another
+        self._own = address
+        self._leaves = True
+        self.requests.clear()
+        self.page.goto(address + fragment, wait_until="load")
+
+    def _arrived(self, frame: Any) -> None:  # noqa: ANN401
+        """Forget what the page that was left complained of, to its end."""
+        if self._leaves and frame == self.page.main_frame:
+            self._leaves = False
+            self.complaints.clear()
 
     def _tried(self, script: str) -> object:
         """Return what a script gives, or None where it fails: a click may still be leaving a page."""

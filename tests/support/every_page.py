@@ -4,7 +4,6 @@ The pages are those of tests/support/growth.py, so a page that is new there is l
 """
 
 import contextlib
-import json
 import re
 import time
 import urllib.error
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.support.browser import AXE, PATIENCE_S, Tab, opened_tab
+from tests.support.browser import PATIENCE_S, Tab, opened_tab
 from tests.support.growth import PAGES, queue_with_differences, write_project
 from tests.support.in_thread import app_in_thread
 from tests.support.workbench import create_workbench, opened
@@ -137,18 +136,6 @@ class Visitor:
             if not self.sent.under_way:
                 return
         raise AssertionError(f"still under way after {PATIENCE_S} s: {self.sent.under_way}")
-
-    def axe(self, rules: list[str] | None = None) -> list[str]:
-        """Return what axe finds: the rule and the element. rules: those alone that are looked at."""
-        page = self.tab.page
-        if not self.tab.run("'axe' in globalThis"):
-            self.tab.run(AXE.read_text(encoding="utf-8"))
-        only = f"runOnly: {json.dumps(rules)}, " if rules else ""
-        page.wait_for_timeout(0)
-        violations = self.tab.run(
-            f"axe.run(document, {{ {only}resultTypes: ['violations'] }}).then((result) => result.violations)"
-        )
-        return [f"{one['id']}: {node['html'][:200]}" for one in violations for node in one["nodes"][:3]]
 
     def tabbed(self) -> tuple[list[str], list[tuple[int, str, bool]]]:
         """Press Tab through a page. Returns what ought to get the focus, in order, and what got it: its place

@@ -39,8 +39,8 @@ def test_every_page_is_fit_to_be_seen_in_light_and_dark_on_a_desk_and_a_phone(vi
             page.set_viewport_size({"width": width, "height": 900})
             for scheme in ("light", "dark"):
                 page.emulate_media(color_scheme=scheme)
-                rules = ["color-contrast"] if scheme == "dark" else None
-                wrong += [f"{width} {scheme} {one}" for one in visitor.axe(rules)]
+                rules = ["color-contrast"] if scheme == "dark" else []
+                wrong += [f"{width} {scheme} {one}" for one in tab.axe(*rules)]
             if (wide := tab.run("document.documentElement.scrollWidth")) > width:
                 wrong.append(f"{wide} px wide at {width}")
         findings[path] = wrong

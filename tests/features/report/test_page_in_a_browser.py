@@ -47,7 +47,6 @@ from ragstone.kernel.runs.summary import RunSummary
 
 pytestmark = pytest.mark.browser
 
-AXE = Path(__file__).parents[2] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 SHOWN = "document.getElementById('shown').textContent"
 LISTED = "[...document.querySelectorAll('.question')].map((node) => node.id)"
 LABELS = "[...new Set([...document.querySelectorAll('.c-label')].map((one) => getComputedStyle(one).fill))]"
@@ -98,38 +97,40 @@ def open_first(tab: Tab) -> None:
     tab.page.wait_for_selector(".opened")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_plots_are_there_without_a_script_in_the_ink_of_the_page(
-    write_run: WriteRun, full: RunSummary, scheme: str
+    write_run: WriteRun, full: RunSummary, tab: Tab
 ) -> None:
-    with opened_tab(color_scheme=scheme) as tab:
-        tab.open(write_report(write_run(summary=full)))
+    tab.open(write_report(write_run(summary=full)))
+    inks = set()
+    for scheme in ("light", "dark"):
+        tab.page.emulate_media(color_scheme=scheme)
         assert tab.run(PLOTS) == 4
         assert tab.run("document.querySelector('#means svg').textContent").count("correctness") >= 1
-        assert tab.run(LABELS) == [tab.run("getComputedStyle(document.body).color")]
-        assert not re.search("vega", tab.page.content())
-        assert (tab.complaints, tab.requests) == ([], [])
+        [ink] = tab.run(LABELS)
+        assert ink == tab.run("getComputedStyle(document.body).color")
+        inks.add(ink)
+    assert len(inks) == 2
+    assert not re.search("vega", tab.page.content())
+    assert (tab.complaints, tab.requests) == ([], [])
 
 
-@pytest.mark.parametrize(("width", "kind"), [(1280, "wide"), (390, "narrow")])
-def test_a_plot_is_drawn_for_the_room_that_it_has(
-    write_run: WriteRun, full: RunSummary, tab: Tab, width: int, kind: str
-) -> None:
-    tab.page.set_viewport_size({"width": width, "height": 800})
+def test_a_plot_is_drawn_for_the_room_that_it_has(write_run: WriteRun, full: RunSummary, tab: Tab) -> None:
     tab.open(write_report(write_run(summary=full)))
-    assert tab.run(PLOTS) == 4
-    assert all(one.is_visible() for one in tab.page.locator(f"svg.chart.{kind}").all())
-    sizes = tab.run(
-        f"[...document.querySelectorAll('svg.chart.{kind} text')]"
-        ".map((one) => one.getBoundingClientRect().height)"
-    )
-    assert min(sizes) >= 12  # readable
-    inside = (
-        f"[...document.querySelectorAll('svg.chart.{kind} text')].every((one) => {{"
-        "const box = one.getBoundingClientRect();"
-        "return box.left >= -4 && box.right <= innerWidth + 4; })"
-    )
-    assert tab.run(inside)
+    for width, kind in ((1280, "wide"), (390, "narrow")):
+        tab.page.set_viewport_size({"width": width, "height": 800})
+        assert tab.run(PLOTS) == 4
+        assert all(one.is_visible() for one in tab.page.locator(f"svg.chart.{kind}").all())
+        sizes = tab.run(
+            f"[...document.querySelectorAll('svg.chart.{kind} text')]"
+            ".map((one) => one.getBoundingClientRect().height)"
+        )
+        assert min(sizes) >= 12  # readable
+        inside = (
+            f"[...document.querySelectorAll('svg.chart.{kind} text')].every((one) => {{"
+            "const box = one.getBoundingClientRect();"
+            "return box.left >= -4 && box.right <= innerWidth + 4; })"
+        )
+        assert tab.run(inside)
 
 
 def test_nothing_moves_while_a_reader_scrolls_past_plots(
@@ -340,39 +341,37 @@ def test_everything_can_be_reached_and_opened_by_keyboard(write_run: WriteRun, t
     assert tab.run("document.activeElement.parentElement.id") == "q-q1"
 
 
-@pytest.mark.parametrize("width", [640, 320])  # 1280 pixels at 200 % and at 400 %
-def test_enlarged_nothing_is_cut_off_at_the_side(
-    write_run: WriteRun, full: RunSummary, tab: Tab, width: int
-) -> None:
-    tab.page.set_viewport_size({"width": width, "height": 500})
+def test_enlarged_nothing_is_cut_off_at_the_side(write_run: WriteRun, full: RunSummary, tab: Tab) -> None:
     folder = write_run(summary=full)
     keep_calls(folder, ("q1", "correctness", exchange("x" * 300, told="y" * 300)))
     tab.open(write_report(folder), "#q-q1")
     tab.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     tab.page.locator(".call").wait_for()
-    assert tab.run(PLOTS) == 4
-    assert tab.run("document.documentElement.scrollWidth") == width
+    for width in (640, 320):  # 1280 pixels at 200 % and at 400 %
+        tab.page.set_viewport_size({"width": width, "height": 500})
+        assert tab.run(PLOTS) == 4
+        assert tab.run("document.documentElement.scrollWidth") == width
 
 
-@pytest.mark.parametrize("width", [640, 400, 320])
-def test_enlarged_the_tables_of_blame_need_no_scrolling(write_run: WriteRun, tab: Tab, width: int) -> None:
-    tab.page.set_viewport_size({"width": width, "height": 500})
+def test_enlarged_the_tables_of_blame_need_no_scrolling(write_run: WriteRun, tab: Tab) -> None:
     folder = write_run()
     keep_causes(folder, *CAUSED, systems=[SYSTEM])
     tab.open(write_report(folder))
     said = "[...document.querySelectorAll('[aria-labelledby=blame] .scroll')].filter((one) => {0})"
     names = said + ".map((one) => one.ariaLabel)"
-    assert len(tab.run(names.format("/^(Shares|Causes) of|^Found/.test(one.ariaLabel)"))) == 3
     cut = "/^(Shares|Causes) of|^Found/.test(one.ariaLabel) && one.scrollWidth > one.clientWidth"
-    assert tab.run(names.format(cut)) == []
     interval = tab.page.locator(".blame td", has_text="8.0 to 28.0 % of 50")
-    box = interval.bounding_box()
-    assert box
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width
-    bars = tab.run("[...document.querySelectorAll('.blame svg')].map((one) => one.clientWidth)")
-    assert min(bars) > 50
-    assert tab.run("document.documentElement.scrollWidth") == width
+    for width in (640, 400, 320):
+        tab.page.set_viewport_size({"width": width, "height": 500})
+        assert len(tab.run(names.format("/^(Shares|Causes) of|^Found/.test(one.ariaLabel)"))) == 3
+        assert tab.run(names.format(cut)) == []
+        box = interval.bounding_box()
+        assert box
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        bars = tab.run("[...document.querySelectorAll('.blame svg')].map((one) => one.clientWidth)")
+        assert min(bars) > 50
+        assert tab.run("document.documentElement.scrollWidth") == width
 
 
 def test_a_sentence_without_support_is_marked_in_the_answer_with_the_reason(
@@ -417,8 +416,7 @@ def test_where_a_model_gives_verdicts_those_by_words_mark_nothing_in_the_answer(
     assert tab.page.locator(".split mark").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_to_complain_of(write_run: WriteRun, full: RunSummary, scheme: str) -> None:
+def test_axe_finds_nothing_to_complain_of(write_run: WriteRun, full: RunSummary, tab: Tab) -> None:
     folder = write_run(summary=full)
     keep_calls(folder, ("q1", "correctness", exchange("{}")))
     keep_causes(
@@ -427,11 +425,12 @@ def test_axe_finds_nothing_to_complain_of(write_run: WriteRun, full: RunSummary,
             question_id="q1", system="rag", cause="invented", component="model + prompt", because="It is."
         ),
     )
-    with opened_tab(color_scheme=scheme) as tab:
-        tab.open(write_report(folder), "#q-q1")
-        tab.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
-        tab.page.locator(".call").wait_for()
-        assert tab.axe() == []
+    tab.open(write_report(folder), "#q-q1")
+    tab.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
+    tab.page.locator(".call").wait_for()
+    assert tab.axe() == []
+    tab.page.emulate_media(color_scheme="dark")
+    assert tab.axe() == []
 
 
 def evil_rows(text: str) -> dict[str, object]:

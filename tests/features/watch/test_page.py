@@ -2,7 +2,6 @@
 
 import re
 from datetime import date
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -26,7 +25,6 @@ from ragstone.features.watch.gaps import find_gaps, keep_gaps, missed_in
 from ragstone.features.watch.look import look_at
 from ragstone.kernel.config import MonitorSection
 
-AXE = Path(__file__).parents[2] / "fixtures" / "axe" / "axe-4.14.1.min.js"
 TODAY = date(2026, 6, 1)
 N_DAYS, A_DAY, DROP = 60, 20, 40
 
