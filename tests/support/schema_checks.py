@@ -35,6 +35,8 @@ from ragstone.workbench import app as workbench_app
 from ragstone.workbench.app import side_by_side
 from ragstone.workbench.pages import PAGES
 
+TABLES = Path(__file__).parents[2] / ".hypothesis"
+"""Where Hypothesis keeps its tables of Unicode, which take seconds to make."""
 FULL = int(os.environ.get("RAGSTONE_EXAMPLES", "0"))
 ALL = "examples,coverage,fuzzing,stateful"
 ANSWER = {"description": "a page, a file, or JSON", "content": {"*/*": {"schema": {}}}}
@@ -150,7 +152,8 @@ def checked(
         *((f"--exclude-checks={','.join(without)}",) if without else ()),
         document,
     ]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=folder)
+    kept = {**os.environ, "HYPOTHESIS_STORAGE_DIRECTORY": str(TABLES)}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=folder, env=kept)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     n = int(next(iter(re.findall(r"(\d+) generated", ran.stdout)), "0"))
     if FULL:
