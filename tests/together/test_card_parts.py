@@ -41,12 +41,12 @@ TIES = [
     ),
     (
         {"a": (20, 20), "b": (20, 9), "c": (5, 5)},
-        "its means keep people's order in all 2 pairs of systems that people tell apart.",
+        "its means keep people's order in all 2 pairs of systems whose means by people differ.",
         "By people: a = b > c.",
     ),
     (
         {"a": (20, 20), "b": (20, 20), "c": (5, 5)},
-        "its means keep people's order in all 2 pairs of systems that people tell apart.",
+        "its means keep people's order in all 2 pairs of systems whose means by people differ.",
         "By people and by the judge: a = b > c.",
     ),
     (

@@ -274,7 +274,7 @@ JUDGE_HARSH_GRADES = Sentence[Facts](
 
 
 class SystemPairs(msgspec.Struct, frozen=True):
-    """The pairs of systems that people tell apart, and what becomes of them; a tie ranks nothing."""
+    """The pairs of systems whose means by people differ, and what becomes of them; a tie ranks nothing."""
 
     n_systems: int
     apart: int
@@ -286,7 +286,8 @@ class SystemPairs(msgspec.Struct, frozen=True):
 
 
 def pairs_of(ranking: SystemRanking) -> SystemPairs:
-    """Return how many pairs of systems people tell apart, the judge reverses, and the judge ties."""
+    """Return how many pairs of systems people's means order, and how many of these the judge's reverse or
+    tie."""
 
     def pairs(groups: Sequence[Sequence[str]]) -> set[tuple[str, str]]:
         return {pair for group in groups for pair in combinations(sorted(group), 2)}
@@ -309,7 +310,7 @@ def _ordered(systems: SystemPairs) -> dict[str, str]:
     return {
         "systems": f"{systems.n_systems}",
         "everyone": "both systems" if systems.n_systems == 2 else f"all {systems.n_systems} systems",
-        "pairs": of + (" that people tell apart" if systems.people_tie_some else ""),
+        "pairs": of + (" whose means by people differ" if systems.people_tie_some else ""),
         "all": "all " if systems.apart > 1 else "",
         "reversed": f"{systems.reversed}",
         "tied": f"{systems.tied}",
@@ -384,7 +385,7 @@ ORDER_REVERSED = Sentence[SystemPairs](
 ORDER_TIED = Sentence[SystemPairs](
     code="order-tied",
     text="On these answers, it gives both systems the same mean in {tied} of {pairs}.",
-    when="the judge ties at least one pair that people tell apart, and reverses none",
+    when="the judge ties at least one pair whose means by people differ, and reverses none",
     holds=lambda systems: _ranked(systems) and bool(systems.tied) and not systems.reversed,
     needs={"tied": "pairs with the same mean by the judge", **PAIRS},
     fills=_ordered,
@@ -394,7 +395,7 @@ ORDER_REVERSED_AND_TIED = Sentence[SystemPairs](
     code="order-reversed-and-tied",
     text="On these answers, its means reverse people's order in {reversed} of {pairs}, and are equal for "
     "both systems in {tied}.",
-    when="the judge reverses at least one pair and ties at least one that people tell apart",
+    when="the judge reverses at least one pair and ties at least one whose means by people differ",
     holds=lambda systems: _ranked(systems) and bool(systems.tied) and bool(systems.reversed),
     needs={**ORDER_REVERSED.needs, **ORDER_TIED.needs},
     fills=_ordered,

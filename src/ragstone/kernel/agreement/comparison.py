@@ -260,14 +260,15 @@ def worths(comparison: GradeComparison, measure: AgreementMeasure) -> Floats | N
     """Return what each answer is worth, the more the better; None where the measure means nothing here.
 
     Their mean is the exact agreement, the mean difference below 0, or Spearman's correlation (the product of
-    the two standardised ranks).
+    the two standardised ranks). Ranks are of the scores as the judge gave them: a threshold would take the
+    order from one judge and leave it to another.
     """
     human, judge = comparison.human, comparison.judge
     if measure == "exact agreement":
         return exact_matches(human, judge) if comparison.categories else None
     if measure == "difference":
         return -np.abs(judge - human) if comparison.same_unit else None
-    first, second = _standard_ranks(human), _standard_ranks(judge)
+    first, second = _standard_ranks(human), _standard_ranks(comparison.raw)
     return None if first is None or second is None else first * second
 
 

@@ -133,6 +133,19 @@ def test_threshold_cuts_scores_of_a_wider_scale():
     assert bare.measure == "Spearman"
 
 
+def test_order_of_answers_is_that_of_the_scores_whatever_threshold_one_judge_has():
+    human = [0, 0, 1, 1] * 5
+    # Cut at 0.9 only half of the right ones are above, and the correlation would be 0.58, for 2/12 ** 0.5.
+    cut = judged(cell("cut", scale=(0, 10), threshold=9.0), [1, 2, 8, 9] * 5)
+    bare = judged(cell("bare", scale=(0, 10)), [1, 2, 8, 9] * 5)
+    board = board_of(human, cut, bare)
+    assert board.measure == "Spearman"
+    values = [row_of(board, name).value.value for name in ("cut", "bare")]
+    assert values[0] == pytest.approx(values[1])
+    assert "kappa" in row_of(board, "cut").agreement
+    assert {test.verdict for test in board.comparisons} == {"cannot tell"}
+
+
 def test_baseline_without_a_threshold_stands_aside_and_changes_no_measure():
     human = [0, 1] * 10
     f1 = cell("token_f1", model="none", added=True)

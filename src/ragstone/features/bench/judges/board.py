@@ -320,6 +320,10 @@ def _agreement(judged: JudgedRuns, row: GradeComparison, answers: Answers) -> di
     clusters, seed, resamples = answers.clusters, answers.seed, answers.resamples
     lead = answers.measure
     estimates = agreement_estimates(row, clusters, seed=seed, resamples=resamples)
+    if lead == "Spearman" and row.threshold is not None:
+        ranked = msgspec.structs.replace(row, judge=row.raw, categories=[], same_unit=False)
+        of_scores = agreement_estimates(ranked, clusters, only={lead}, seed=seed, resamples=resamples)
+        estimates = {name: value for name, value in estimates.items() if name != lead} | of_scores
     # Of two grades it is what exact agreement lacks to 1.
     yes_no = len(row.categories) == 2
     if row.same_unit and (not yes_no or lead == "difference"):
