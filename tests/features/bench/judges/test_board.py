@@ -133,7 +133,7 @@ def test_threshold_cuts_scores_of_a_wider_scale():
     assert bare.measure == "Spearman"
 
 
-def test_order_of_answers_is_that_of_the_scores_whatever_threshold_one_judge_has():
+def test_order_of_answers_is_that_of_the_scores_whatever_threshold_one_judge_has(says):
     human = [0, 0, 1, 1] * 5
     # Cut at 0.9 only half of the right ones are above, and the correlation would be 0.58, for 2/12 ** 0.5.
     cut = judged(cell("cut", scale=(0, 10), threshold=9.0), [1, 2, 8, 9] * 5)
@@ -144,6 +144,7 @@ def test_order_of_answers_is_that_of_the_scores_whatever_threshold_one_judge_has
     assert values[0] == pytest.approx(values[1])
     assert "kappa" in row_of(board, "cut").agreement
     assert {test.verdict for test in board.comparisons} == {"cannot tell"}
+    says("\n".join(board.notes))
 
 
 def test_baseline_without_a_threshold_stands_aside_and_changes_no_measure():

@@ -3,12 +3,14 @@ import pytest
 from tests.support.builds import FAILED, KNOWN, UNKNOWN, build_of, candidate, facts, measured, ten
 
 from ragstone.features.build.certificate.counting import certify
+from ragstone.features.build.certificate.page import certificate_document
+from ragstone.kernel.document.blocks import Paragraph
 
 
 def plain(n, **fields):
     """Return a build of n accepted questions, half of each document, with nothing to say against it."""
     rows = [candidate(f"d{1 + place % 2}#{place}", f"Question {place}?") for place in range(n)]
-    declared = msgspec.structs.replace(ten().declared, count=None)
+    declared = msgspec.structs.replace(ten().declared, count=None, negatives=0)
     return build_of(
         fields.pop("rows", rows),
         **{"declared": declared, "failed": [], "split": [], "empty": [], "document_ids": ["d1", "d2"]}
@@ -32,6 +34,23 @@ def test_a_shortfall_tells_the_three_reasons_that_cost_most(says):
     says(short)
 
 
+def test_kinds_of_question_that_were_asked_for_by_number_are_named_where_there_are_fewer(says):
+    rows = [candidate(f"d{1 + place % 2}#{place}", f"Question {place}?") for place in range(30)]
+    tagged = [
+        msgspec.structs.replace(
+            row, question=msgspec.structs.replace(row.question, tags={"style": "negative"})
+        )
+        for row in rows[:2]
+    ]
+
+    def cautions(negatives, multi_hop):
+        wanted = msgspec.structs.replace(ten().declared, count=None, negatives=negatives, multi_hop=multi_hop)
+        return certify(plain(30, rows=[*tagged, *rows[2:]], declared=wanted)).cautions
+
+    assert cautions(2, 0) == []
+    says(cautions(3, 1))
+
+
 def test_few_questions_say_how_uncertain_they_are(says):
     # 1.96 times the root of 0.25 / 16 is 0.245.
     says(certify(plain(16)).cautions)
@@ -50,6 +69,14 @@ def test_few_questions_say_how_uncertain_they_are(says):
 def test_critics_that_are_not_to_be_trusted_are_named(critics, told):
     [caution] = certify(plain(30, critics=critics)).cautions
     assert caution.startswith(told)
+
+
+@pytest.mark.parametrize("caught", [4, 15, 18])
+def test_a_doubt_about_the_critics_is_said_once_among_what_to_know(caught):
+    certificate = certify(plain(30, critics=[measured("filter", None, (caught, 20), (4, 20))]))
+    blocks = certificate_document(certificate).blocks
+    warned = [block.words for block in blocks if isinstance(block, Paragraph) and block.tone == "warn"]
+    assert sum("catches" in words for words in [*warned, *certificate.cautions]) == (caught < 18)
 
 
 def test_one_critic_that_is_only_partly_good_is_no_reason_for_doubt():

@@ -54,11 +54,18 @@ def choose_basis(cells: Iterable[JudgeCell], human: Floats, *, mapped: bool) -> 
     return Basis(mapped=mapped, mixed=len(fitting) > 1 and not yes_no and not mapped)
 
 
-def basis_notes(basis: Basis, rows: Sequence[GradeComparison], measure: AgreementMeasure) -> list[str]:
-    """Return what keeps more than the order from being compared, and what to do; rows: at least one."""
-    human = rows[0].human
+def basis_notes(basis: Basis, rows: Mapping[str, GradeComparison], measure: AgreementMeasure) -> list[str]:
+    """Return what keeps more than the order from being compared, and what to do.
+
+    rows: by the names of their cells, at least one.
+    """
+    human = next(iter(rows.values())).human
     if not basis.mixed:
-        notes = dict.fromkeys(row.notes[0] for row in rows if row.notes and not row.same_unit)
+        unlike: dict[str, list[str]] = {}
+        for name, row in rows.items():
+            if row.notes and not row.same_unit:
+                unlike.setdefault(row.notes[0], []).append(name)
+        notes = [f"{', '.join(names)}: {note}" for note, names in unlike.items()]
         hint = "In [bench.judges] that is `thresholds` for labels of 0 and 1, else `mapping`."
         return [*notes, hint] if notes and measure == "Spearman" else []
     return [
@@ -199,7 +206,8 @@ def make_board(
         aside=[each for each in candidates if isinstance(each, Aside)],
         failed=failed,
         left_out=grid.left_out,
-        notes=basis_notes(answers.basis, _asked(able, rows) or rows, answers.measure) + unpaired,
+        notes=basis_notes(answers.basis, _asked(able, rows) or _named(able, rows), answers.measure)
+        + unpaired,
         orders=orders,
     )
     beside = compare_use_cases(board, sheet, use_cases, seed=seed, resamples=resamples)
@@ -226,7 +234,7 @@ def _compare(
     basis = choose_basis([each.cell for each in able], human, mapped=mapped)
     rows = [compare_cell(each.cell, _column(each, 0, keys), human, basis) for each in able]
     # Where no judge that was asked for is left, a baseline without a threshold decides nothing either.
-    deciding = _asked(able, rows) or [row for row in rows if row.categories] or rows
+    deciding = [*_asked(able, rows).values()] or [row for row in rows if row.categories] or rows
     measure, why = choose_measure(deciding, declared.measure)
     answers = Answers(
         keys=keys,
@@ -240,9 +248,14 @@ def _compare(
     return answers, rows, why
 
 
-def _asked(able: Sequence[JudgedRuns], rows: Sequence[GradeComparison]) -> list[GradeComparison]:
-    """Return the rows of cells that somebody asked for."""
-    return [row for row, each in zip(rows, able, strict=True) if not each.cell.added]
+def _named(able: Sequence[JudgedRuns], rows: Sequence[GradeComparison]) -> dict[str, GradeComparison]:
+    return {each.cell.name: row for row, each in zip(rows, able, strict=True)}
+
+
+def _asked(able: Sequence[JudgedRuns], rows: Sequence[GradeComparison]) -> dict[str, GradeComparison]:
+    """Return the rows of cells that somebody asked for, by name."""
+    wanted = {each.cell.name for each in able if not each.cell.added}
+    return {name: row for name, row in _named(able, rows).items() if name in wanted}
 
 
 def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) -> dict[Key, Human]:

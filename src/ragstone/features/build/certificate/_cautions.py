@@ -36,6 +36,7 @@ def cautions_of(
     noun = noun_of(kind)
     return [
         *_short("true fact" if kind == "facts" else noun, funnel),
+        *(_styles_short(declared, coverage) if kind == "questions" else []),
         *(_critics(declared, critics) if kind == "questions" else []),
         *_failed_calls(funnel, often=True),
         *_foreign(funnel, often=True),
@@ -118,6 +119,20 @@ def _short(noun: str, funnel: Funnel) -> list[str]:
     return [
         f"{n:,} of the {plural(wanted, noun)} wanted, {funnel.n_short:,} short: {funnel.n_asked:,} were "
         f"asked for and {funnel.n_written:,} written.{why}"
+    ]
+
+
+def _styles_short(declared: BuildSection, coverage: Coverage) -> list[str]:
+    """Return which kinds of question, of those that were asked for by number, are fewer."""
+    has = {group.value: group.n_accepted for group in coverage.groups.get("style", [])}
+    wanted = {
+        "negative": (declared.negatives, "unanswerable question"),
+        "multi_hop": (declared.multi_hop, "multi-hop question"),
+    }
+    return [
+        f"{plural(n, noun)} {'was' if n == 1 else 'were'} asked for: the set has {has.get(style) or 'none'}."
+        for style, (n, noun) in wanted.items()
+        if has.get(style, 0) < n
     ]
 
 

@@ -160,7 +160,11 @@ def certificate_document(certificate: Certificate) -> ReportDocument:
     if certificate.review is not None:
         sentences = review_sentences(certificate.review)
         reviewed = [Heading("What people said", anchor="review"), *map(Paragraph, sentences)]
-    shaky = bool(certificate.critics) and certificate.critics[0].grade != "good"
+    lead = leading(certificate)
+    # Where a caution says it already, it is no second one.
+    shaky = bool(
+        lead and lead.grade != "good" and not any(lead.words in each for each in certificate.cautions)
+    )
     return ReportDocument(
         title=headline(certificate),
         kind="certificate of an evaluation set",
