@@ -3,8 +3,11 @@ import pytest
 from tests.support.builds import FAILED, KNOWN, UNKNOWN, build_of, candidate, facts, measured, ten
 
 from ragstone.features.build.certificate.counting import certify
-from ragstone.features.build.certificate.page import certificate_document
+from ragstone.features.build.certificate.page import certificate_document, certified_blocks
+from ragstone.kernel.dataset.certificate import Fit
 from ragstone.kernel.document.blocks import Paragraph
+from ragstone.kernel.document.markdown import render_markdown
+from ragstone.kernel.runs.run import Certified
 
 
 def plain(n, **fields):
@@ -74,9 +77,14 @@ def test_critics_that_are_not_to_be_trusted_are_named(critics, told):
 @pytest.mark.parametrize("caught", [4, 15, 18])
 def test_a_doubt_about_the_critics_is_said_once_among_what_to_know(caught):
     certificate = certify(plain(30, critics=[measured("filter", None, (caught, 20), (4, 20))]))
-    blocks = certificate_document(certificate).blocks
-    warned = [block.words for block in blocks if isinstance(block, Paragraph) and block.tone == "warn"]
+    document = certificate_document(certificate)
+    warned = [
+        block.words for block in document.blocks if isinstance(block, Paragraph) and block.tone == "warn"
+    ]
     assert sum("catches" in words for words in [*warned, *certificate.cautions]) == (caught < 18)
+    blocks = certified_blocks(Certified(certificate, Fit(n=30, n_certified=30, of=30, first=True)))
+    report = render_markdown(msgspec.structs.replace(document, blocks=blocks))
+    assert report.partition("Its critics, measured")[0].count("catches") == 1
 
 
 def test_one_critic_that_is_only_partly_good_is_no_reason_for_doubt():

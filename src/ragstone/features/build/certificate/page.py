@@ -161,10 +161,7 @@ def certificate_document(certificate: Certificate) -> ReportDocument:
         sentences = review_sentences(certificate.review)
         reviewed = [Heading("What people said", anchor="review"), *map(Paragraph, sentences)]
     lead = leading(certificate)
-    # Where a caution says it already, it is no second one.
-    shaky = bool(
-        lead and lead.grade != "good" and not any(lead.words in each for each in certificate.cautions)
-    )
+    shaky = bool(lead and lead.grade != "good") and not _is_cautioned(certificate)
     return ReportDocument(
         title=headline(certificate),
         kind="certificate of an evaluation set",
@@ -210,7 +207,7 @@ def certified_blocks(certified: Certified) -> list[Block]:
     critics = [Heading("Its critics, measured on planted defects", level=3), _critic_table(certificate)]
     known: list[Block] = [
         Paragraph(headline(certificate), tone="outcome"),
-        Paragraph(trust(certificate)),
+        *([] if _is_cautioned(certificate) else [Paragraph(trust(certificate))]),
         *_cautions(certificate),
         _funnel(certificate),
         *(critics if certificate.critics else []),
@@ -262,6 +259,12 @@ def _notes(certificate: Certificate, anchor: str = "") -> list[Block]:
         *_cautions(certificate),
         *([Listing(certificate.remarks, tone="muted", prose=True)] if certificate.remarks else []),
     ]
+
+
+def _is_cautioned(certificate: Certificate) -> bool:
+    """Whether a caution says already what the leading verdict on the critics says."""
+    lead = leading(certificate)
+    return lead is not None and any(lead.words in caution for caution in certificate.cautions)
 
 
 def _cautions(certificate: Certificate) -> list[Block]:
