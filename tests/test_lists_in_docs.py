@@ -26,6 +26,8 @@ from ragstone.kernel.dataset._spans import State
 from ragstone.kernel.dataset.candidate import REASONS
 from ragstone.kernel.judging.combined import COMBINED
 from ragstone.kernel.judging.fields import Order
+from ragstone.kernel.judging.signs import PROPERTIES
+from ragstone.kernel.judging.variant import OPTIONS
 from ragstone.kernel.records import Status
 from ragstone.kernel.retrieval.measures import MEASURES
 from ragstone.kernel.runs.causes import Cause
@@ -69,6 +71,7 @@ LISTS = {
     ("how-to/mcp.md", "Work with a coding agent"): {*READING, *SPENDING},
     ("how-to/sampling.md", "How questions are chosen"): get_args(By),
     ("how-to/simulated-users.md", "Personas"): Persona.__struct_fields__,
+    ("reference/judge-files.md", "Variants"): OPTIONS,
     ("reference/model-calls.md", "Statuses"): get_args(Status),
     ("reference/retrieval-measures.md", "Measures by document"): MEASURES,
     ("reference/systems.md", "Systems"): [
@@ -79,8 +82,14 @@ LISTS = {
 
 @pytest.mark.parametrize(("page", "heading"), LISTS)
 def test_table_lists_what_there_is(page, heading):
-    shown = names_in(row[0] for row in table_of(page, heading))
-    assert sorted(name.partition("@")[0] for name in shown) == sorted(LISTS[page, heading])
+    cells = [row[0].replace(",samples", "`, `samples") for row in table_of(page, heading)]
+    assert sorted(re.split("[@=]", name)[0] for name in names_in(cells)) == sorted(LISTS[page, heading])
+
+
+def test_measures_of_signs_are_those_that_there_are():
+    _, _, below = (DOCS / "reference/judge-files.md").read_text("utf-8").partition("| `measure` | is |\n")
+    table = below.partition("\n\n")[0].splitlines()[1:]
+    assert sorted(names_in(row.split(" | ")[0].strip("| ") for row in table)) == sorted(PROPERTIES)
 
 
 @pytest.mark.parametrize("page", ["explanation/checks.md", "explanation/facts.md"])
