@@ -48,7 +48,7 @@ def test_what_was_read_and_judged_is_told(fake_openai, tmp_path, says):
     with (tmp_path / "log.jsonl").open("a") as file:
         file.write("{broken\n" + line(9, time="soon"))
     write_settings(tmp_path, fake_openai.base_url)
-    ran = ragstone("watch", "log.jsonl", "--yes", "--all")
+    ran = ragstone("watch", "log.jsonl", "--all")
     assert ran.code == 0
     says(lines_with(ran.err, "rows read", "not valid JSON", "The time of", "judged now"))
     assert "about 6 calls" in ran.err

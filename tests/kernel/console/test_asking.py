@@ -65,6 +65,12 @@ def test_baselines_and_offline_runs_have_no_forecast(project):
     assert "Forecast" not in ragstone(*JUDGE, "--offline", "-o", "offline.jsonl").err
 
 
+def test_with_nobody_to_ask_a_forecast_is_made_for_a_budget_alone(project):
+    assert "Forecast" not in ragstone(*JUDGE, "--yes", "--limit", 1).err
+    assert "Forecast" in ragstone(*JUDGE, "--yes", "--budget", "9calls", "--force").err
+    assert "Forecast" in ragstone(*JUDGE, "--yes", "--forecast").out
+
+
 @pytest.mark.parametrize("command", [JUDGE, ("run",), ("answer",)])
 def test_forecast_alone_makes_no_call_and_writes_no_rows(project, fake_openai, command):
     with (project / "ragstone.toml").open("a") as file:

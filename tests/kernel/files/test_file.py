@@ -13,7 +13,6 @@ TEXTS = {
     ".html": b"<html><body><main><p>Sown in October.</p></main></body></html>",
     ".rst": b"Wheat\n=====\n\nSown in October.",
     ".adoc": b"= Wheat\n\nSown in October.",
-    ".csv": b"id,text\n1,Sown in October.\n",
 }
 
 

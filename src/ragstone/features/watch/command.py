@@ -124,7 +124,7 @@ def watch(
             say(line)
         if judgements:
             watcher.take(judgements, progress=bars)
-        if asking and (forecast or not offline):
+        if asking and (forecast or not (offline or (yes and budget is None))):
             tell_forecast(watcher.forecast(), only=forecast, yes=yes, json=json)
         summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
         if follow and sources:

@@ -109,7 +109,7 @@ class Asking(NamedTuple):
     def tell_forecast(
         self, forecast: "Callable[[], Forecast]", *outputs: "Path | str", free: bool = False
     ) -> None:
-        """Show what will be asked, unless nobody is: offline, or `free`. See tell_forecast.
+        """Show what will be asked, unless nobody is (offline, `free`), or `--yes` is given without a budget.
 
         outputs: files to be written, looked at first; a forecast that is only shown writes none. Raises
         DataError for one that exists, without --force.
@@ -119,7 +119,8 @@ class Asking(NamedTuple):
         if not self.forecast:
             for output in outputs:
                 check_output(output, self.force)
-        if self.forecast or not (self.offline or free):
+        unheard = self.yes and self.budget is None  # nobody to ask, and no amount to compare it with
+        if self.forecast or not (self.offline or free or unheard):
             heard = forecast()
             heard = heard.by_batch() if self.batch else heard
             tell_forecast(heard, only=self.forecast, yes=self.yes, json=self.json)

@@ -45,7 +45,12 @@ Deadline = Annotated[
     ),
 ]
 Yes = Annotated[
-    bool, typer.Option("--yes", "-y", help="Do not ask for confirmation before spending a large sum.")
+    bool,
+    typer.Option(
+        "--yes",
+        "-y",
+        help="Do not ask for confirmation before spending a large sum. Without --budget, forecast nothing.",
+    ),
 ]
 ForecastOnly = Annotated[
     bool,
