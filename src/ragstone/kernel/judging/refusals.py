@@ -25,12 +25,19 @@ WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 
 
 class _Language(NamedTuple):
-    """What one language says: patterns of words that stand between single spaces."""
+    """What one language says: patterns of words that stand between single spaces.
 
-    denied: re.Pattern[str]
-    speakers: re.Pattern[str] | None  # None: phrases alone, which need none
-    tells: re.Pattern[str] | None
-    conditions: re.Pattern[str] | None
+    begins: how all that is denied begins; a pattern is compiled for a text that has one of these.
+    """
+
+    begins: list[str]
+    denied: str
+    speakers: str | None  # None: phrases alone, which need none
+    tells: str | None
+    conditions: str | None
+
+
+_pattern_of = functools.cache(re.compile)
 
 
 def refuses(answer: str) -> bool:
@@ -45,7 +52,11 @@ def refuses(answer: str) -> bool:
     n_words = sum(len(clause) for _, clauses in sentences for clause in clauses)
     short = n_words <= (SHORT_LETTERS if unspaced else SHORT)
     text = _joined(clause for _, clauses in sentences for clause in clauses)
-    candidates = [words for words in _languages() if words.denied.search(text)]
+    candidates = [
+        words
+        for words in _languages()
+        if any(map(text.__contains__, words.begins)) and _pattern_of(words.denied).search(text)
+    ]
     return any(
         _denies(words, clauses, left, short=short) for words in candidates for left, clauses in sentences
     )
@@ -66,14 +77,16 @@ def _sentences(answer: str, most: int) -> list[tuple[int, list[list[str]]]]:
 
 def _denies(words: _Language, clauses: list[list[str]], left: int, *, short: bool) -> bool:
     text = _joined(clauses)
-    hit = words.denied.search(text)
+    hit = _pattern_of(words.denied).search(text)
     if hit is None or text.count(" ", 0, hit.start() + 1) - text.count(END, 0, hit.start()) > left:
         return False
     if words.speakers is None or words.tells is None or words.conditions is None or short:
         return True
-    said = _joined([clause for clause in clauses if not words.conditions.match(f" {' '.join(clause)} ")])
-    return words.denied.search(said) is not None and (
-        words.speakers.search(text) is not None or words.tells.search(said) is not None
+    conditions = _pattern_of(words.conditions)
+    said = _joined([clause for clause in clauses if not conditions.match(f" {' '.join(clause)} ")])
+    return _pattern_of(words.denied).search(said) is not None and (
+        _pattern_of(words.speakers).search(text) is not None
+        or _pattern_of(words.tells).search(said) is not None
     )
 
 
@@ -87,19 +100,26 @@ def _languages() -> list[_Language]:
     for table in read_library("ragstone.kernel.judging", "words/refusals.toml").values():
         phrases = _any(table["phrases"])
         if "matters" not in table:
-            languages.append(_Language(re.compile(phrases), None, None, None))
+            languages.append(_Language(_begins(table["phrases"]), phrases, None, None, None))
             continue
         near = _near(table["negations"], table["matters"], GAP, GAP)
         tells = _near(table["negations"], table["tells"], *NEXT)
         languages.append(
             _Language(
-                re.compile(f"{phrases}|{near}"),
-                re.compile(_any(table["speakers"])),
-                re.compile(tells),
-                re.compile(_any(table["conditions"])),
+                _begins([*table["phrases"], *table["negations"]]),
+                f"{phrases}|{near}",
+                _any(table["speakers"]),
+                tells,
+                _any(table["conditions"]),
             )
         )
     return languages
+
+
+def _begins(phrases: Iterable[str]) -> list[str]:
+    """Return the beginnings of phrases, up to their first `*`, that none of the others is a beginning of."""
+    begins = sorted({f" {' '.join(tokenize(phrase.partition('*')[0]))}" for phrase in phrases}, key=len)
+    return [one for at, one in enumerate(begins) if not any(map(one.startswith, begins[:at]))]
 
 
 def _near(negations: Sequence[str], matters: Sequence[str], behind: int, before: int) -> str:

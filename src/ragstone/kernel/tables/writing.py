@@ -127,8 +127,8 @@ def open_rows(path: Place, row_type: type, *, force: bool = False, made_from: st
                 yield write
         else:
             before, partial = RowsBefore(checked, row_type), partial_path(checked)
-            opened = WRITERS[checked.suffix.lower()](partial, row_type)
-            with held(checked), _without_empty(partial), opened as write:
+            whole = WRITERS[checked.suffix.lower()](partial, row_type)
+            with held(checked), _without_empty(partial), whole as write:
                 yield before.watched(write)
             before.check()
             partial.replace(checked)
