@@ -1,7 +1,7 @@
 """A conversation in the chat page, in a real browser: what a person sees, and what is kept of it.
 
 The first test has nothing scripted but the weather's server: `ragstone assistant build` and `ragstone serve`
-on some of the shipped documents, the packaged embedder, Qdrant's folder, SmolLM2. The others look at states
+on some of the shipped documents, the packaged embedder, Qdrant's folder, no model. The others look at states
 that it does not get into, with an assistant that says what it is told.
 """
 
