@@ -20,7 +20,7 @@ from ragstone.kernel.records import Answer, Context, Label
 from ragstone.kernel.tables import write_rows
 
 # A shared machine is slow at times: time is measured in benchmarks/, not here.
-# Examples are the same each time, so that no run fails where another passes: `--hypothesis-profile anew`
+# Examples are the same each time, so that no run fails where another passes: `--hypothesis-profile drawn`
 # draws others, to look for faults. CI tries half of the usual 100, but in the slow tier.
 hypothesis.settings.register_profile(
     "ragstone",
@@ -28,7 +28,7 @@ hypothesis.settings.register_profile(
     derandomize=True,
     max_examples=100 if os.environ.get("CI") in (None, "slow") else 50,
 )
-hypothesis.settings.register_profile("anew", deadline=None, max_examples=100)
+hypothesis.settings.register_profile("drawn", deadline=None, max_examples=100)
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)  # make test
 hypothesis.settings.load_profile("ragstone")
 

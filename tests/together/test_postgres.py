@@ -25,9 +25,9 @@ async def test_what_a_server_that_stays_away_could_not_store_stands_in_a_file(
 ):
     connect, tries = postgres_database.connect, []
 
-    def counted(database):
+    def counted(database, **how):
         tries.append(database)
-        return connect(database)
+        return connect(database, **how)
 
     monkeypatch.setattr(postgres_database, "connect", counted)
     monkeypatch.setattr(postgres_database, "AWAY_S", 0.3)
