@@ -6,7 +6,7 @@ tests/test_changes.py finds them all by itself, and tries TRIED.
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from tests.support import house
@@ -322,23 +322,21 @@ def changing_functions() -> set[str]:
     found: set[str] = set()
     for module, path in house.modules().items():
         place = module.removeprefix("ragstone.")
-        found |= {f"{place}:{name}" for name in _changing(house.tree_of(path), "")}
+        found.update(f"{place}:{name}" for name in _changing(house.tree_of(path), ""))
     return found
 
 
-def _changing(tree: ast.AST, name: str) -> set[str]:
-    found: set[str] = set()
+def _changing(tree: ast.AST, name: str) -> Iterator[str]:
     for node in ast.iter_child_nodes(tree):
         inner = name
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = f"{name}.{node.name}".lstrip(".")
             if isinstance(node, ast.FunctionDef) and _cuts(node):
-                found.add(inner)
+                yield inner
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(called, ast.Attribute) and called.attr in METHODS:
-            found.add(name)
-        found |= _changing(node, inner)
-    return found
+            yield name
+        yield from _changing(node, inner)
 
 
 def _cuts(function: ast.FunctionDef) -> bool:

@@ -217,9 +217,8 @@ def spent(n, name):
 @pytest.mark.parametrize("name", JUDGES)
 def test_ten_thousand_steps_take_linear_time(name):
     spent(10, name)
-    assert (
-        min(spent(10_000, name) / spent(1_000, name) for _ in range(5)) < 40
-    )  # 10 if it is linear, 100 if it is not
+    # 10 if it is linear, 100 if it is not
+    assert any(spent(10_000, name) / spent(1_000, name) < 40 for _ in range(5))
 
 
 async def test_a_summary_names_the_step_and_its_fault_however_long_the_call():
