@@ -39,6 +39,7 @@ FUNCTIONS = {
     "sub": 4,
 }
 ENDINGS = ("", "!", "\n", "Z@ z")
+_NAMES_RE = re.compile(r"\bre\s*\.")  # of a module without it no tree is needed
 PALETTE = "a1 \n.Z_-@:/,([{<>\"'|`#=&\u00e9\u0905\u4e2d\u0663\x00\x80"
 
 
@@ -70,24 +71,25 @@ def modules() -> tuple[ModuleType, ...]:
 @cache
 def patterns() -> tuple[Found, ...]:
     """Return every call of `re` in the package with its pattern, evaluated in its module's names."""
-    trees = {module: house.tree_of(Path(str(module.__file__))) for module in modules()}
-    uses = {module: _uses(tree) for module, tree in trees.items()}
     found = []
-    for module, tree in trees.items():
-        for call, function, target in _calls(tree, None, {}):
+    for module in modules():
+        path = Path(str(module.__file__))
+        if not _NAMES_RE.search(path.read_text(encoding="utf-8")):
+            continue
+        for call, function, target in _calls(house.tree_of(path), None, {}):
             methods = {call.func.attr}
             if call.func.attr == "compile":
-                methods = {"?"} if target is None else _methods(target, module, uses)
+                methods = {"?"} if target is None else _methods(target, module)
             place = f"{module.__name__.removeprefix('ragstone.')}:{call.lineno}"
             found.append(Found(place, function, _evaluated(call, module), frozenset(methods)))
     return tuple(found)
 
 
-def _methods(name: str, owner: ModuleType, uses: dict[ModuleType, dict[str, set[str]]]) -> set[str]:
+def _methods(name: str, owner: ModuleType) -> set[str]:
     """Return the methods called on a module's name, there and where it is imported."""
     pattern = getattr(owner, name)
-    users = [module for module in uses if vars(module).get(name) is pattern]
-    return {method for module in users for method in uses[module].get(name, ())} or {"?"}
+    users = [module for module in modules() if vars(module).get(name) is pattern]
+    return {method for module in users for method in _uses(Path(str(module.__file__))).get(name, ())} or {"?"}
 
 
 def _calls(
@@ -114,11 +116,13 @@ def _is_of_re(called: ast.expr) -> bool:
     return isinstance(of, ast.Name) and of.id == "re"
 
 
-def _uses(tree: ast.AST) -> dict[str, set[str]]:
-    """Return for each name how it is used: the methods called on it, "?" for any other use."""
-    called = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+@cache
+def _uses(path: Path) -> dict[str, set[str]]:
+    """Return for each name of a module how it is used: the methods called on it, "?" for any other use."""
+    nodes = house.nodes_of(path)
+    called = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute)}
     uses: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             uses.setdefault(node.id, set()).add(called.get(id(node), "?"))
     return uses

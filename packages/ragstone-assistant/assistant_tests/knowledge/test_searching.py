@@ -8,7 +8,6 @@ import threading
 import pytest
 from conftest import ROOT
 from tests.support.knowledge import CROP, REGION, Words, knowledge_in, write
-from tests.support.qdrant_server import QdrantServer
 
 from ragstone.kernel.errors import ConfigError, DataError, MissingExtra
 from ragstone_assistant.knowledge import knowledge_base
@@ -30,13 +29,19 @@ def found_ids(found):
     return sorted(one.document_id.removeprefix("docs/").removesuffix(".md") for one in found)
 
 
+def qdrant_server(key=None):
+    from tests.support.qdrant_server import QdrantServer  # Qdrant's models take seconds to import
+
+    return QdrantServer(key)
+
+
 @pytest.fixture(params=["folder", "server"])
 def store(request):
     """Where the vectors are: settings of [assistant]."""
     if request.param == "folder":
         yield {}
         return
-    with QdrantServer() as server:
+    with qdrant_server() as server:
         yield {"qdrant_url": server.url}
 
 
@@ -206,7 +211,7 @@ async def test_what_another_process_writes_while_the_passages_are_read_is_seen_t
 
 async def test_a_server_that_is_down_says_so_and_works_again_when_it_is_back(tmp_path, says):
     docs = write(tmp_path / "docs", **TEXTS)
-    with QdrantServer() as server:
+    with qdrant_server() as server:
         async with knowledge_in(tmp_path, qdrant_url=server.url) as knowledge:
             await knowledge.build([docs])
             wanted = await knowledge.search("What is sown?", 3)
@@ -231,7 +236,7 @@ async def test_a_server_that_is_down_says_so_and_works_again_when_it_is_back(tmp
 
 async def test_a_server_that_has_lost_the_collection_is_filled_by_the_next_build(tmp_path):
     docs = write(tmp_path / "docs", **TEXTS)
-    with QdrantServer() as server:
+    with qdrant_server() as server:
         async with knowledge_in(tmp_path, qdrant_url=server.url) as knowledge:
             await knowledge.build([docs])
             [collection] = server.client.get_collections().collections
@@ -243,7 +248,7 @@ async def test_a_server_that_has_lost_the_collection_is_filled_by_the_next_build
 
 
 async def test_two_knowledge_bases_share_a_server_and_an_old_embedders_vectors_go(tmp_path):
-    with QdrantServer() as server:
+    with qdrant_server() as server:
         for name in ("one", "two"):
             (tmp_path / name).mkdir()
             docs = write(tmp_path / name / "docs", **{name: f"# {name}\n\nThis is {name}."})
@@ -258,7 +263,7 @@ async def test_two_knowledge_bases_share_a_server_and_an_old_embedders_vectors_g
 
 async def test_the_key_comes_from_the_environment(tmp_path, monkeypatch, says):
     docs = write(tmp_path / "docs", **TEXTS)
-    with QdrantServer(key="secret") as server:
+    with qdrant_server(key="secret") as server:
         settings = {"qdrant_url": server.url, "qdrant_key_env": "QDRANT_KEY"}
         async with knowledge_in(tmp_path, **settings) as knowledge:
             with pytest.raises(ConfigError) as error:
@@ -277,7 +282,7 @@ async def test_the_key_comes_from_the_environment(tmp_path, monkeypatch, says):
 
 async def test_a_server_gets_its_vectors_again_only_where_they_changed(tmp_path):
     docs = write(tmp_path / "docs", **TEXTS)
-    with QdrantServer() as server:
+    with qdrant_server() as server:
         async with knowledge_in(tmp_path, qdrant_url=server.url) as knowledge:
             await knowledge.build([docs])
             server.asked.clear()
@@ -353,7 +358,7 @@ async def test_a_damaged_folder_is_built_again(tmp_path):
 
 async def test_two_builds_in_one_process_wait_for_each_other_and_two_processes_do_not(tmp_path, says):
     docs = write(tmp_path / "docs", **TEXTS)
-    with QdrantServer() as server:
+    with qdrant_server() as server:
         held, free = threading.Event(), threading.Event()
 
         def advance(stage, done, _total):
