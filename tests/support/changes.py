@@ -341,8 +341,9 @@ def _changing(tree: ast.AST, name: str) -> Iterator[str]:
 
 def _cuts(function: ast.FunctionDef) -> bool:
     """Return whether a function of a text gives one back that is cut, or put together, where it searched."""
-    of_text = any(one.annotation and "str" in ast.unparse(one.annotation) for one in function.args.args)
-    if not of_text or function.returns is None or ast.unparse(function.returns) != "str":
+    if not (isinstance(function.returns, ast.Name) and function.returns.id == "str"):
+        return False
+    if not any(one.annotation and "str" in ast.unparse(one.annotation) for one in function.args.args):
         return False
     called = {
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
