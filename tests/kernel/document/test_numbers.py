@@ -14,7 +14,7 @@ def test_both_ends_of_an_interval_have_as_many_decimals():
 
 def test_both_ends_of_a_difference_have_a_sign_and_as_many_decimals():
     assert signed_range(-5, 35) == "−5.0 to +35.0"
-    assert signed_range(-0.001, 0.5) == "0.00 to +0.50"
+    assert signed_range(-0.001, 0.5) == "−0.001 to +0.500"
     assert difference_range(0.004, 0.15) == "+0.004 to +0.150"
     assert difference_range(-0.2, 12) == "−0.20 to +12.00"
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
 from ragstone.kernel.agreement.sequential import SequentialAgreement, TrustVerdict
+from ragstone.kernel.decimals import decimal
 from ragstone.kernel.document.blocks import Paragraph, ReportDocument
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
@@ -85,4 +86,4 @@ def verdict_of(results: Sequence[SequentialAgreement]) -> TrustVerdict:
 
 def number_of(value: float) -> str:
     """Return a value with two decimals."""
-    return f"{value:z.2f}".replace("-", "−")
+    return decimal(value)

@@ -20,6 +20,7 @@ from ragstone.kernel.agreement.card import (
     grade_name,
 )
 from ragstone.kernel.agreement.corrected_mean import precise
+from ragstone.kernel.decimals import decimal, short, signed_decimal, signed_decimals
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -49,6 +50,7 @@ from ragstone.kernel.document.numbers import (
     one_line,
     percent,
     percent_range,
+    signed_interval,
     usd,
     with_ends,
 )
@@ -216,13 +218,21 @@ def _protocol(card: ReportCard) -> list[Block]:
     ]
 
 
+def _measure(estimate: Estimate) -> Cell:
+    return Cell(precise(estimate.value), interval(estimate), "strong")
+
+
+def _difference(estimate: Estimate) -> Cell:
+    return Cell(signed_decimal(estimate.value, 3), signed_interval(estimate), "strong")
+
+
 def _measures(card: ReportCard) -> list[Block]:
     """Return how the judge agrees with people, and how people do with each other."""
     columns: list[Made[tuple[str, Estimate]]] = [
         (Column("With people", text=True, short=""), lambda row: row[0]),
         (
             Column("Value", short="with people", beside="interval"),
-            lambda row: Cell(precise(row[1].value), interval(row[1]), "strong"),
+            lambda row: _difference(row[1]) if row[0] == "signed error" else _measure(row[1]),
         ),
     ]
     says: Made[tuple[str, Estimate]] = (
@@ -304,7 +314,7 @@ def _selective(card: ReportCard, selective: SelectiveAccuracy) -> list[Block]:
             (Column("Share right", beside="interval"), lambda point: estimated(point.right)),
             (
                 Column("More than all", beside="interval"),
-                lambda point: estimated(point.more) if point.more else "",
+                lambda point: _difference(point.more) if point.more else "",
             ),
         ],
         caption="Right among the answers it is surest of",
@@ -314,14 +324,14 @@ def _selective(card: ReportCard, selective: SelectiveAccuracy) -> list[Block]:
     wrong = Paragraph(
         f"Area under the curve of wrong verdicts against coverage {with_ends3(selective.area)} (0 is best). "
         f"In random order it is {number3(1 - selective.right.value)}, the share of wrong verdicts (gain "
-        f"{with_ends3(selective.gain)})."
+        f"{difference3(selective.gain)})."
     )
     return [*([table] if selective.points else []), wrong]
 
 
 def number3(value: float) -> str:
     """Return a share or a difference of shares with three decimals and a true minus sign."""
-    return f"{value:z.3f}".replace("-", "−")
+    return decimal(value, 3)
 
 
 def with_ends3(estimate: Estimate) -> str:
@@ -329,6 +339,13 @@ def with_ends3(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return f"{number3(estimate.value)} (no interval)"
     return f"{number3(estimate.value)} ({number3(estimate.low)} to {number3(estimate.high)})"
+
+
+def difference3(estimate: Estimate) -> str:
+    """Return `+0.031 (+0.012 to +0.054)`."""
+    if estimate.low is None or estimate.high is None:
+        return f"{signed_decimal(estimate.value, 3)} (no interval)"
+    return f"{signed_decimal(estimate.value, 3)} ({signed_decimals(estimate.low, estimate.high, 3)})"
 
 
 def reliability_plot(card: ReportCard, calibration: Calibration) -> Plot:
@@ -498,7 +515,7 @@ def grade(card: ReportCard, value: float) -> str:
     """Return a score as it is shown: the name of the grade where it is one, else the number."""
     if card.threshold is None and value in card.categories:
         return names(card)[card.categories.index(value)]
-    return number(value) if value != round(value) else f"{value:g}".replace("-", "−")
+    return number(value) if value != round(value) else short(value)
 
 
 def human_grade(card: ReportCard, value: float) -> str:

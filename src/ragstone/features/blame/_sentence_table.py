@@ -1,5 +1,6 @@
 """What blame may say of a system's lost points: each sentence with its condition."""
 
+from ragstone.kernel.decimals import decimal, signed_decimal, signed_decimals
 from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemBlame, SystemChange
@@ -208,20 +209,21 @@ def change_text(price: ChangePrice) -> str:
 
 def points_of_100(share: float) -> str:
     """Return a share as points of 100 questions, without its sign."""
-    value = abs(100 * share)
-    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+    return decimal(abs(100 * share), _places(share))
+
+
+def _places(share: float) -> int:
+    return 1 if abs(100 * share) < 9.95 else 0
 
 
 def signed_of_100(share: float) -> str:
     """Return a share as points of 100 questions, with its sign; 0.0 has none."""
-    return f"{'' if abs(share) < 5e-4 else '−' if share < 0 else '+'}{points_of_100(share)}"
+    return signed_decimal(100 * share, _places(share))
 
 
 def range_of_100(points: NetPoints) -> str:
-    """Return the ends of the interval in points of 100 questions, with signs where one is negative."""
-    ends = points.low, points.high
-    signs = ["−" if end < 0 else "+" if min(ends) < 0 and end > 0 else "" for end in ends]
-    return " to ".join(f"{sign}{points_of_100(end)}" for sign, end in zip(signs, ends, strict=True))
+    """Return the ends of the interval in points of 100 questions, with their signs."""
+    return signed_decimals(100 * points.low, 100 * points.high, max(map(_places, (points.low, points.high))))
 
 
 def _of_price(price: ChangePrice) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What a comparison may say of failure modes: each sentence with its condition."""
 
-from ragstone.features.compare._sizes import listed, signed_points
+from ragstone.features.compare._sizes import listed, signed_points, signed_points_range
 from ragstone.features.compare.values import ComparedModes, ModeDifference
 from ragstone.kernel.sentences import Sentence
 
@@ -10,7 +10,7 @@ def mode_size(row: ModeDifference) -> str:
     estimate = row.difference
     if estimate.low is None or estimate.high is None:
         return f"{signed_points(estimate.value)} points"
-    ends = f"{signed_points(estimate.low)} to {signed_points(estimate.high)}"
+    ends = signed_points_range(estimate.low, estimate.high)
     return f"{signed_points(estimate.value)} points ({ends})"
 
 

@@ -1,7 +1,7 @@
 """The failure modes of a comparison -> its table and its sentences."""
 
 from ragstone.features.compare._mode_sentence_table import MODE_SENTENCES, is_same
-from ragstone.features.compare._sizes import signed_points
+from ragstone.features.compare._sizes import signed_points, signed_points_range
 from ragstone.features.compare.values import Comparison, ModeDifference
 from ragstone.kernel.document.blocks import Block, Cell, Column, Heading, Made, Paragraph, Tone, table_of
 from ragstone.kernel.document.numbers import count, percent
@@ -27,7 +27,7 @@ def mode_blocks(comparison: Comparison) -> list[Block]:
 
     def difference(row: ModeDifference) -> Cell:
         low, high = row.difference.low, row.difference.high
-        ends = "" if low is None or high is None else f"{signed_points(low)} to {signed_points(high)}"
+        ends = "" if low is None or high is None else signed_points_range(low, high)
         return Cell(signed_points(row.difference.value), ends, "strong")
 
     columns: list[Made[ModeDifference]] = [

@@ -6,7 +6,7 @@ from ragstone.features.compare._sizes import Scale, size_on
 from ragstone.features.compare.values import LabelCost, LengthSlope, MetricComparison
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
-from ragstone.kernel.document.numbers import count, level, number, signed
+from ragstone.kernel.document.numbers import count, level, number, signed, signed_interval
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.sentences import Sentence
@@ -56,8 +56,7 @@ def _people(facts: PeopleFacts) -> dict[str, str]:
     return {
         "corrected": signed(there.value),
         "level": level(there),
-        "low": signed(there.low or 0.0),
-        "high": signed(there.high or 0.0),
+        "ends": signed_interval(there),
         "judges": signed(facts.row.difference.value),
         "labelled": count(people.n_labelled),
         "questions": plural(people.n_rows, "question"),
@@ -74,10 +73,10 @@ SEEN = {
 }
 WOULD_SEE = Sentence[PeopleFacts](
     code="people-would-see",
-    text="People would see {corrected} ({level} interval {low} to {high}); the judge sees {judges}.",
+    text="People would see {corrected} ({level} interval {ends}); the judge sees {judges}.",
     when="people have labelled both answers to enough questions for an interval",
     holds=lambda facts: facts.is_known,
-    needs={**SEEN, "level": "of the interval, in percent", "low": "its lower end", "high": "its upper end"},
+    needs={**SEEN, "level": "of the interval, in percent", "ends": "its ends"},
     fills=_people,
 )
 WOULD_SEE_ROUGHLY = Sentence[PeopleFacts](

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ragstone.features.compare.values import Comparison, GatedMetric, MetricComparison
+from ragstone.kernel.decimals import short, signed_decimal, signed_decimals
 from ragstone.kernel.document.numbers import number
 from ragstone.kernel.records import NO_MODEL
 
@@ -17,14 +18,18 @@ def size_on(value: float, scale: Scale) -> str:
         return f"{points} point{'' if points == '1' else 's'}"
     if scale is None:
         return f"{number(abs(value))} in the judge's own unit"
-    low, high = scale
-    return number(abs(value)) + (f" on the scale of {low:g} to {high:g}" if low else f" of {high:g}")
+    low, high = map(short, scale)
+    return number(abs(value)) + (f" on the scale of {low} to {high}" if scale[0] else f" of {high}")
 
 
 def signed_points(value: float) -> str:
     """Return a difference of shares in points, with its sign and one decimal."""
-    text = f"{100 * value:+.1f}".replace("-", "−")
-    return "0.0" if text[1:] == "0.0" else text
+    return signed_decimal(100 * value, 1)
+
+
+def signed_points_range(low: float, high: float) -> str:
+    """Return the two ends of a difference of shares in points, both with as many decimals."""
+    return signed_decimals(100 * low, 100 * high, 1)
 
 
 def metric_name(row: MetricComparison | GatedMetric) -> str:

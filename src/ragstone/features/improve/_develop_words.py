@@ -2,6 +2,7 @@
 
 from ragstone.features.agree import names
 from ragstone.features.improve.values import Development, Move, VerdictChange, Version
+from ragstone.kernel.decimals import short
 from ragstone.kernel.document.blocks import (
     Block,
     Column,
@@ -206,7 +207,7 @@ def grade_text(development: Development, score: float) -> str:
     card = development.after.card
     if score in card.categories and card.threshold is None:
         return names(card)[card.categories.index(score)]
-    return f"{score:.4g}".replace("-", "−")
+    return short(score)
 
 
 def people_text(development: Development, change: VerdictChange) -> str:

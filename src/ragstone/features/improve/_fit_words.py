@@ -1,6 +1,7 @@
 """What a cascade with fitted thresholds is expected to do, in words."""
 
 from ragstone.features.improve._thresholds import CascadeFit, FitFigures
+from ragstone.kernel.decimals import decimal
 from ragstone.kernel.document.blocks import Column, Paragraph, ReportDocument, Row, Table
 from ragstone.kernel.document.numbers import count, usd
 from ragstone.kernel.errors import plural
@@ -91,8 +92,9 @@ def _remarks(fit: CascadeFit) -> list[str]:
 def _agreement(estimate: Estimate | None) -> str:
     if estimate is None:
         return "none"
-    known = "" if estimate.low is None else f" ({estimate.low:.3f} to {estimate.high:.3f})"
-    return f"{estimate.value:.3f}{known}".replace("-", "−")
+    if estimate.low is None or estimate.high is None:
+        return decimal(estimate.value, 3)
+    return f"{decimal(estimate.value, 3)} ({decimal(estimate.low, 3)} to {decimal(estimate.high, 3)})"
 
 
 def _share(figures: FitFigures) -> str:

@@ -11,6 +11,7 @@ from ragstone.features.improve.learned import (
     Learning,
     gain,
 )
+from ragstone.kernel.decimals import signed_decimal, signed_decimals
 from ragstone.kernel.document.blocks import Block, Column, Listing, Paragraph, ReportDocument, Row, Table
 from ragstone.kernel.document.numbers import count, number, one_line, p_told, signed, signed_interval, usd
 from ragstone.kernel.errors import plural
@@ -242,8 +243,8 @@ def _errors_text(tested: LearnedTest) -> str:
     brier = (
         ""
         if nearer is None
-        else f" Brier score before minus now: {_number3(nearer.value)} ({_ends3(nearer)}); above 0 means "
-        "nearer to people now."
+        else f" Brier score before minus now: {signed_decimal(nearer.value, 3)} ({_ends3(nearer)}); above 0 "
+        "means nearer to people now."
     )
     return (
         f" Expected calibration error there, with 95 % intervals: {shown[0]} before, {shown[1]} "
@@ -255,11 +256,7 @@ def _errors_text(tested: LearnedTest) -> str:
 def _ends3(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return "no interval"
-    return f"{_number3(estimate.low)} to {_number3(estimate.high)}"
-
-
-def _number3(value: float) -> str:
-    return f"{value:z.3f}".replace("-", "−")
+    return signed_decimals(estimate.low, estimate.high, 3)
 
 
 def history_lines(learning: Learning) -> list[str]:

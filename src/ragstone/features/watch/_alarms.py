@@ -30,6 +30,7 @@ from ragstone.features.watch._streams import (
 from ragstone.features.watch._uncovered import UNCOVERED
 from ragstone.features.watch._use import USE_BEST, own_unit, unit_of
 from ragstone.kernel.config import MonitorSection
+from ragstone.kernel.decimals import signed_decimal, signed_decimals
 
 Cause = Literal["application", "judge", "both", "unknown"]
 
@@ -71,7 +72,7 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
             cause="unknown", says="unknown whether the judge changed: no canaries judged since"
         )
     moved = after.mean - before.mean
-    interval = f"{shift.mean:+.3f} [{shift.low:+.3f}, {shift.high:+.3f}]"
+    interval = f"{signed_decimal(shift.mean, 3)} ({signed_decimals(shift.low, shift.high, 3)})"
     if shift.low <= 0 <= shift.high:
         most = shift.high if moved > 0 else -shift.low
         if most < abs(moved) - math.hypot(before.half, after.half):
@@ -90,9 +91,8 @@ def cause_of(before: Level, after: Level, shift: Shift | None) -> Attribution:
     left = moved - shift.mean
     if moved * shift.mean > 0 and abs(left) <= math.hypot(before.half, corrected.half):
         return Attribution(cause="judge", says=says, corrected=corrected)
-    return Attribution(
-        cause="both", says=f"{says}; the application changed too: {left:+.3f}", corrected=corrected
-    )
+    says = f"{says}; the application changed too: {signed_decimal(left, 3)}"
+    return Attribution(cause="both", says=says, corrected=corrected)
 
 
 Best = Mapping[str, Literal["highest", "middle", "lowest"]]
@@ -393,7 +393,7 @@ def _drifted(metric: str, change: JudgeChange, frozen: date) -> Alarm:
         e_value=change.e_value,
         alpha=change.alpha,
         cause="judge",
-        says=f"the judge changed: it scores {shift.n} frozen answers {shift.mean:+.3f}",
+        says=f"the judge changed: it scores {shift.n} frozen answers {signed_decimal(shift.mean, 3)}",
         canaries=shift,
     )
 

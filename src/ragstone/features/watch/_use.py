@@ -19,7 +19,7 @@ import numpy as np
 from ragstone.features.watch._cells import DayCell
 from ragstone.features.watch._judged import LOG
 from ragstone.features.watch._streams import Level
-from ragstone.kernel.document.numbers import count, seconds, usd
+from ragstone.kernel.document.numbers import count, percent, seconds, usd
 from ragstone.kernel.errors import plural
 from ragstone.kernel.statistics.intervals import Floats
 
@@ -151,7 +151,7 @@ def use_words(whole: UseOfPeriod | None) -> list[tuple[str, str]]:
     if whole.usd is not None:
         words.append(("cost", f"{usd(whole.usd)} of {plural(whole.n_usd, 'exchange')}"))
     if whole.failed_share is not None:
-        words.append(("tools", f"{whole.failed_share:.1%} of {plural(whole.calls, 'call')} failed"))
+        words.append(("tools", f"{percent(whole.failed_share)} of {plural(whole.calls, 'call')} failed"))
     return words
 
 

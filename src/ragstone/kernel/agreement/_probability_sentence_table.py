@@ -3,6 +3,7 @@
 import msgspec
 
 from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
+from ragstone.kernel.decimals import signed_decimal, signed_decimals
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
@@ -97,7 +98,7 @@ def _error(facts: Facts) -> dict[str, str]:
         "scores": facts.scores,
         "brier": _value(facts.calibration.brier.value),
         "share": _value(facts.calibration.rate_brier),
-        "gap": "" if skill is None else f"{_signed(skill.value)}, {_ends(skill, signed=True)}",
+        "gap": "" if skill is None else f"{signed_decimal(skill.value, 3)}, {_ends(skill, signed=True)}",
     }
 
 
@@ -274,16 +275,15 @@ VERDICT_FROM_HALF = Sentence[Facts](
 def _ends(estimate: Estimate, *, signed: bool = False, percent: bool = False) -> str:
     if estimate.low is None or estimate.high is None:
         return "no interval"
-    show = _percent if percent else _signed if signed else _value
-    return f"{estimate.level * 100:g} % interval {show(estimate.low)} to {show(estimate.high)}"
+    show = _percent if percent else _value
+    ends = f"{show(estimate.low)} to {show(estimate.high)}"
+    if signed:
+        ends = signed_decimals(estimate.low, estimate.high, 3)
+    return f"{estimate.level * 100:g} % interval {ends}"
 
 
 def _value(value: float) -> str:
     return f"{value:.3f}"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+z.3f}".replace("-", "−")
 
 
 def _percent(share: float) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
 from ragstone.kernel.agreement.card import AnswerGroup, ProtocolState, ReportCard, chance_corrected
 from ragstone.kernel.agreement.comparison import PREFERENCE
+from ragstone.kernel.decimals import decimal
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.sentences import Sentence
@@ -160,8 +161,8 @@ def _fills(facts: Facts) -> Mapping[str, str]:
 
 def _number(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.2f} (no interval)".replace("-", "−")
-    return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})".replace("-", "−")
+        return f"{decimal(estimate.value)} (no interval)"
+    return f"{decimal(estimate.value)} ({decimal(estimate.low)} to {decimal(estimate.high)})"
 
 
 def _have(n: int, noun: str) -> str:

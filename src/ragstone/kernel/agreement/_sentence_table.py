@@ -6,6 +6,7 @@ from itertools import combinations
 import msgspec
 
 from ragstone.kernel.agreement.card import Baseline, HumanAgreement, SystemRanking, chance_corrected
+from ragstone.kernel.decimals import decimal, signed_decimal, signed_decimals
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.records import Status, status_counts
@@ -158,8 +159,8 @@ LABELS_ALL_ALIKE = Sentence[Facts](
 
 def _by_rank(facts: Facts) -> dict[str, str]:
     spearman = facts.agreement["Spearman"]
-    low, high = (_signed(end) for end in (spearman.low or 0.0, spearman.high or 0.0))
-    rank = f"{_signed(spearman.value)}, {spearman.level * 100:g} % interval {low} to {high}"
+    low, high = (decimal(end) for end in (spearman.low or 0.0, spearman.high or 0.0))
+    rank = f"{decimal(spearman.value)}, {spearman.level * 100:g} % interval {low} to {high}"
     return {"rank": rank, "n": plural(spearman.n, "answer")}
 
 
@@ -180,7 +181,7 @@ RANKS_NO_INTERVAL = Sentence[Facts](
     when="grades cannot be compared, and Spearman's correlation has no interval",
     holds=lambda facts: facts.rank("none"),
     needs={"rank": RANK_NEEDS["rank"]},
-    fills=lambda facts: {"rank": _signed(facts.agreement["Spearman"].value)},
+    fills=lambda facts: {"rank": decimal(facts.agreement["Spearman"].value)},
     never_beside=others((*VERDICTS, *RANKS), "ranks-no-interval"),
 )
 RANKS_ALIKE = Sentence[Facts](
@@ -544,8 +545,9 @@ def _rival(baseline: Baseline) -> str:
     text = f"{baseline.name} {_percent(baseline.exact_agreement.value)}"
     if gap.low is None or gap.high is None:
         return text
-    low, high = _points(gap.low), _points(gap.high)
-    return f"{text} (difference {_points(gap.value)} points, {gap.level * 100:g} % interval {low} to {high})"
+    ends = signed_decimals(100 * gap.low, 100 * gap.high, 1)
+    points = signed_decimal(100 * gap.value, 1)
+    return f"{text} (difference {points} points, {gap.level * 100:g} % interval {ends})"
 
 
 def _share(estimate: Estimate) -> str:
@@ -557,23 +559,15 @@ def _share(estimate: Estimate) -> str:
 
 
 def _value(estimate: Estimate) -> str:
-    value = _signed(estimate.value)
+    value = decimal(estimate.value)
     if estimate.low is None or estimate.high is None:
         return f"{value} (no interval)"
-    ends = f"{_signed(estimate.low)} to {_signed(estimate.high)}"
+    ends = f"{decimal(estimate.low)} to {decimal(estimate.high)}"
     return f"{value} ({estimate.level * 100:g} % interval {ends})"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+z.1f}".replace("-", "−")
-
-
-def _signed(value: float) -> str:
-    return f"{value:z.2f}".replace("-", "−")
 
 
 HEADS = (

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from ragstone.kernel.decimals import decimal
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence, say
 from ragstone.kernel.statistics import Estimate
@@ -60,8 +61,7 @@ def people_would_give(mean: CorrectedMean) -> str:
 
 def precise(value: float) -> str:
     """Return a value with three decimals, one from 20 on."""
-    text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.3f}"
-    return text.replace("-", "−")
+    return decimal(value, 1 if abs(value) >= 20 else 3)
 
 
 def _fills(mean: CorrectedMean) -> dict[str, str]:
@@ -69,7 +69,7 @@ def _fills(mean: CorrectedMean) -> dict[str, str]:
     interval = "no interval: all labels are alike, or belong to one question"
     if low is not None and high is not None:
         places = 1 if max(abs(low), abs(high)) >= 20 else 3
-        ends = f"{low:z.{places}f} to {high:z.{places}f}".replace("-", "−")
+        ends = f"{decimal(low, places)} to {decimal(high, places)}"
         interval = f"{mean.corrected.level * 100:g} % interval {ends}"
     return {
         "corrected": f"{precise(mean.corrected.value)} ({interval})",

@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 
+from ragstone.kernel.decimals import decimal, signed_decimal, signed_decimals
 from ragstone.kernel.statistics import Estimate
 
 
 def number(value: float) -> str:
     """Return a value with two decimals, one from 20 on, with a true minus sign."""
-    text = f"{value:z.1f}" if abs(value) >= 20 else f"{value:z.2f}"
-    return text.replace("-", "−")
+    return decimal(value, _places((value,)))
 
 
 def numbers(values: Sequence[float]) -> list[str]:
     """Return values as number does, all with as few decimals as the largest of them."""
-    places = 1 if any(abs(value) >= 20 for value in values) else 2
-    return [f"{value:z.{places}f}".replace("-", "−") for value in values]
+    return [decimal(value, _places(values)) for value in values]
+
+
+def _places(values: Sequence[float]) -> int:
+    return 1 if any(abs(value) >= 20 for value in values) else 2
 
 
 def count(n: int) -> str:
@@ -36,11 +39,7 @@ def value_range(low: float, high: float) -> str:
 
 def signed(value: float) -> str:
     """Return a difference with its sign, also that of a gain."""
-    return _with_sign(number(value))
-
-
-def _with_sign(text: str) -> str:
-    return text if text.startswith("−") or float(text) == 0 else f"+{text}"
+    return signed_decimal(value, _places((value,)))
 
 
 def signed_interval(estimate: Estimate) -> str:
@@ -52,7 +51,7 @@ def signed_interval(estimate: Estimate) -> str:
 
 def signed_range(low: float, high: float) -> str:
     """Return the two ends of a difference, as `−5.0 to +35.0`: both with as many decimals."""
-    return " to ".join(map(_with_sign, numbers((low, high))))
+    return signed_decimals(low, high, _places((low, high)))
 
 
 def p_value(p: float) -> str:
@@ -117,7 +116,7 @@ def percent_range(low: float, high: float) -> str:
 
 
 def _percent(share: float, places: int) -> str:
-    return f"{100 * share:z.{places}f}".replace("-", "−")
+    return decimal(100 * share, places)
 
 
 def _percent_places(share: float) -> int:

@@ -37,6 +37,7 @@ from ragstone.features.bench.judges.values import (
 )
 from ragstone.features.bench.suite.cards import SuiteCard
 from ragstone.kernel.agreement.card import BEYOND_CHANCE, chance_corrected
+from ragstone.kernel.decimals import decimal
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -511,7 +512,7 @@ def n_failed(row: JudgeStanding) -> str:
 
 def number3(value: float) -> str:
     """Return a value with three decimals, for what is smaller than the second one."""
-    return f"{value:z.3f}".replace("-", "−")
+    return decimal(value, 3)
 
 
 def fit_text(fit: WorthAsking) -> str:

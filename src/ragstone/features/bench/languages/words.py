@@ -37,7 +37,7 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.charts import Dots, dot
-from ragstone.kernel.document.numbers import count, interval, number, usd
+from ragstone.kernel.document.numbers import count, interval, number, signed, signed_interval, usd
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.runs.wording import asked_line, made_of
@@ -336,8 +336,7 @@ def _dots(study: StudySummary) -> list[Block]:
 def difference(verdict: LanguageVerdict | AxisVerdict) -> str:
     """Return how much better the first is, such as all languages together, with the interval."""
     there = verdict.comparison.difference
-    sign = "+" if there.value > 0 else ""
-    return f"{sign}{number(there.value)}" + (f" ({interval(there)})" if there.low is not None else "")
+    return signed(there.value) + (f" ({signed_interval(there)})" if there.low is not None else "")
 
 
 def probability(verdict: LanguageVerdict | AxisVerdict) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from ragstone.kernel.decimals import short
 from ragstone.kernel.document.plots._pen import write
 from ragstone.kernel.document.plots._text import FONT, text_width, wrapped
 
@@ -37,8 +38,8 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 def tick_text(value: float, *, is_signed: bool = False) -> str:
     """Return a round number as short as it is."""
-    text = f"{value:.6g}" if abs(value) > 1e-12 else "0"
-    return ("+" if is_signed and value > 1e-12 else "") + text.replace("-", "−")
+    text = short(value) if abs(value) > 1e-12 else "0"
+    return ("+" if is_signed and value > 1e-12 else "") + text
 
 
 def spread(values: Sequence[float], ends: tuple[float, float] | None) -> tuple[float, float]:

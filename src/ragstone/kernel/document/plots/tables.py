@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+from ragstone.kernel.decimals import signed_decimal, signed_decimals
 from ragstone.kernel.document.numbers import (
     count,
     number,
@@ -82,7 +83,7 @@ def price_text(value: float, unit: PriceUnit) -> str:
 
 def difference_text(value: float) -> str:
     """Return a difference with its sign; a small one with three decimals, for its ends lie near 0."""
-    return signed(value) if abs(value) >= SMALL else _three_decimals(value)
+    return signed(value) if abs(value) >= SMALL else signed_decimal(value, 3)
 
 
 def difference_range(low: float, high: float) -> str:
@@ -90,12 +91,7 @@ def difference_range(low: float, high: float) -> str:
     ends = abs(low), abs(high)
     if min(ends) >= SMALL or max(ends) >= 1:
         return signed_range(low, high)
-    return f"{_three_decimals(low)} to {_three_decimals(high)}"
-
-
-def _three_decimals(value: float) -> str:
-    text = f"{value:+z.3f}".replace("-", "−")
-    return text.removeprefix("+") if float(f"{value:.3f}") == 0 else text
+    return signed_decimals(low, high, 3)
 
 
 def _interval_numbers(figure: Intervals) -> NumberTable:
