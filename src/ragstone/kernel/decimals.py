@@ -19,6 +19,11 @@ def short(value: float) -> str:
     return f"{value:zg}".replace("-", "−")
 
 
+def ends(low: float, high: float) -> str:
+    """Return the two ends of a scale: `0 to 1`, `−1 to 1`."""
+    return f"{short(low)} to {short(high)}"
+
+
 def signed_decimal(value: float, places: int = 2) -> str:
     """Return a difference with so many decimals, or as many as tell it from 0: `+0.12`, `+0.004`."""
     return _with_sign(value, _telling((value,), places))

@@ -279,3 +279,32 @@ def test_traces_in_which_nothing_was_asked_say_so(says) -> None:
     with pytest.raises(DataError) as error:
         read(tool("x"))
     says(error.value)
+
+
+class TestPartsOfTraces:
+    """What has come of a trace: a batch of spans, without the top."""
+
+    def test_without_its_top_a_model_was_asked_and_not_the_retriever_before_it(self) -> None:
+        spans = [
+            span("r", "lost", openinference__span__kind="RETRIEVER", input__value="lime"),
+            span("m", "lost", 2, openinference__span__kind="LLM", input__value="Is lime needed?"),
+        ]
+        [row] = read(*spans)
+        # From 0 to 3 seconds, of which the model's span has one.
+        assert (row.question, row.latency_s) == ("Is lime needed?", 3.0)
+
+    def test_the_only_span_without_its_parent_has_the_time(self) -> None:
+        [row] = read(span("a", "elsewhere", input__value="q", output__value="yes"), tool("x", "a", 3))
+        assert row.latency_s == 1.0
+
+    @pytest.mark.parametrize("kind", ["EMBEDDING", "RETRIEVER", "RERANKER"])
+    def test_what_was_only_looked_up_is_no_answer(self, kind: str) -> None:
+        looked = span("r", openinference__span__kind=kind, input__value="lime")
+        other = agent("a", "q")
+        other["context"]["trace_id"] = "t2"
+        assert [row.question for row in read(looked, other)] == ["q"]
+
+    def test_a_retriever_that_failed_alone_is_a_failure(self) -> None:
+        failed = span("r", openinference__span__kind="RETRIEVER", input__value="lime")
+        failed |= {"status_code": "ERROR", "status_message": "index is down"}
+        assert [(row.question, row.error) for row in read(failed)] == [("lime", "index is down")]

@@ -51,9 +51,8 @@ BY_RESULT = Sentence[ChosenQuestions](
 )
 WHY_NOT = Sentence[ChosenQuestions](
     code="chosen-for-results",
-    text="Questions chosen by the results of one side make the other side look better or worse for that "
-    "reason alone (regression to the mean). Compare all questions, or filter by what a question says of "
-    "itself.",
+    text="Results hold chance, so questions chosen by results make a side look better or worse for that reason "
+    "alone (regression to the mean). Compare all questions, or filter by what a question says of itself.",
     when="as chosen-by-result",
     holds=BY_RESULT.holds,
     never_beside=("chosen-by-question",),

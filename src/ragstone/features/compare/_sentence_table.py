@@ -69,11 +69,12 @@ def _named(comparison: Comparison, verdict: Verdict) -> list[str]:
 def _hidden(comparison: Comparison) -> MetricComparison | None:
     """Return the metric without a difference that can hide most; None where that is not known of each.
 
-    Of a metric with labels `within` is the judge's alone, not what people may see.
+    Of a metric with labels `within` is the judge's alone, not what people may see. Questions that one side
+    alone has scored can hide more.
     """
     hidden = []
     for row in filter(is_unchanged, comparison.metrics):
-        if row.within is None or row.scale is None or row.corrected:
+        if row.within is None or row.scale is None or row.corrected or row.lost or row.gained:
             return None
         hidden.append((row.within / (row.scale[1] - row.scale[0]), row))
     return max(hidden, key=lambda each: each[0])[1] if hidden else None
@@ -117,8 +118,8 @@ CANNOT_TELL_IN = Sentence[Comparison](
 NO_DIFFERENCE_HIDDEN = Sentence[Comparison](
     code="compare-no-score-differs-hidden",
     text="no score differs in {metrics} (a difference of up to {hidden} could be hidden)",
-    when="each question has the same score in both, by each of these judges, which state a scale; and no "
-    "labels are given for them",
+    when="each question has a score in both, and the same, by each of these judges, which state a scale; and "
+    "no labels are given for them",
     holds=lambda comparison: _hidden(comparison) is not None,
     needs={
         **METRICS,
@@ -130,8 +131,8 @@ NO_DIFFERENCE_HIDDEN = Sentence[Comparison](
 NO_DIFFERENCE = Sentence[Comparison](
     code="compare-no-score-differs",
     text="no score differs in {metrics}",
-    when="as compare-no-score-differs-hidden, where one of the judges states no scale or has labels, and "
-    "people gave both answers the same, too",
+    when="as compare-no-score-differs-hidden, where one of the judges states no scale, has scored some "
+    "questions on one side alone, or has labels, and people gave both answers the same, too",
     holds=lambda comparison: _hidden(comparison) is None and any(map(is_unchanged, comparison.metrics)),
     needs=METRICS,
     fills=_alike,
@@ -221,6 +222,7 @@ def _changed(row: MetricComparison) -> dict[str, str]:
     return {
         "questions": plural(row.n, "question"),
         "changed": count(row.n_changed),
+        "differ": "differs" if row.n_changed == 1 else "differ",
         "scores": plural(row.n, "score"),
         "up": count(len(row.wrong_to_right)),
         "down": count(len(row.right_to_wrong)),
@@ -230,7 +232,11 @@ def _changed(row: MetricComparison) -> dict[str, str]:
     }
 
 
-CHANGED = {"changed": "questions whose score differs", "scores": "questions that both have scored"}
+CHANGED = {
+    "changed": "questions whose score differs",
+    "scores": "questions that both have scored",
+    "differ": "the verb",
+}
 SAME_SCORES = Sentence[MetricComparison](
     code="compare-same-scores",
     text="No score differs in {questions}.",
@@ -242,7 +248,7 @@ SAME_SCORES = Sentence[MetricComparison](
 )
 CROSSED = Sentence[MetricComparison](
     code="compare-scores-crossed",
-    text="{changed} of {scores} differ: {up} from wrong to right, {down} from right to wrong.",
+    text="{changed} of {scores} {differ}: {up} from wrong to right, {down} from right to wrong.",
     when="a score differs, and at least one lies on the other side of the middle of the scale",
     holds=lambda row: row.n_changed > 0 and bool(row.wrong_to_right or row.right_to_wrong),
     needs={
@@ -254,7 +260,7 @@ CROSSED = Sentence[MetricComparison](
 )
 DIFFER = Sentence[MetricComparison](
     code="compare-scores-differ",
-    text="{changed} of {scores} differ.",
+    text="{changed} of {scores} {differ}.",
     when="a score differs, and none lies on the other side of the middle of the scale, or none is known",
     holds=lambda row: row.n_changed > 0 and not row.wrong_to_right and not row.right_to_wrong,
     needs=CHANGED,
@@ -267,18 +273,36 @@ LOWEST = Sentence[MetricComparison](
     when="the judge's file says so, as the manifest has it, or it is one that ships",
     holds=lambda row: row.best == "lowest",
 )
+
+
+def _is_within(row: MetricComparison) -> bool:
+    return row.n_changed == 0 and row.within is not None and row.corrected is None
+
+
+WITHIN_NEEDS = {
+    "within": "upper end of Wilson's 95 % interval of 0 of these questions (or documents), the exact bound "
+    "of fewer than 7"
+}
+NOT_WITHIN = (*CODES, "compare-scores-crossed", "compare-scores-differ", "people-labelled-both")
 WITHIN = Sentence[MetricComparison](
     code="compare-true-difference-at-most",
     text="The true difference is at most {within}, with 95 % confidence.",
-    when="no score differs, the judge states a scale, and no labels are given: with them people's interval "
-    "says it",
-    holds=lambda row: row.n_changed == 0 and row.within is not None and row.corrected is None,
-    needs={
-        "within": "upper end of Wilson's 95 % interval of 0 of these questions (or documents), the exact "
-        "bound of fewer than 7"
-    },
+    when="each question has a score in both, none differs, the judge states a scale, and no labels are "
+    "given: with them people's interval says it",
+    holds=lambda row: _is_within(row) and not (row.lost or row.gained),
+    needs=WITHIN_NEEDS,
     fills=_changed,
-    never_beside=(*CODES, "compare-scores-crossed", "compare-scores-differ", "people-labelled-both"),
+    never_beside=NOT_WITHIN,
+)
+WITHIN_SCORED = Sentence[MetricComparison](
+    code="compare-true-difference-of-scored",
+    text="On questions that get a score in both, the true difference is at most {within}, with 95 % "
+    "confidence.",
+    when="as compare-true-difference-at-most, where one side alone has a score of some questions",
+    holds=lambda row: _is_within(row) and bool(row.lost or row.gained),
+    needs=WITHIN_NEEDS,
+    fills=_changed,
+    never_beside=(*NOT_WITHIN, "compare-true-difference-at-most"),
 )
 LOSES_MORE = Sentence[MetricComparison](
     code="compare-loses-more",
@@ -377,7 +401,10 @@ TOGETHER = Sentence[MetricComparison](
 
 NEEDED = (TAKES, TAKES_UNKNOWN)
 """Questions that it would take: these belong to the caution before them."""
-COUNTED, CAUTION = (CHANGES, (WITHIN,)), ((LOSES_MORE,), (FINDS, FINDS_NONE), NEEDED, (TOGETHER,))
+COUNTED, CAUTION = (
+    (CHANGES, (WITHIN, WITHIN_SCORED)),
+    ((LOSES_MORE,), (FINDS, FINDS_NONE), NEEDED, (TOGETHER,)),
+)
 """Of each of these at most one is said, in this order; between them stands who scored how many."""
 
 
@@ -623,7 +650,7 @@ SENTENCES = (
     *VERDICTS,
     *CHANGES,
     LOWEST,
-    WITHIN,
+    *(WITHIN, WITHIN_SCORED),
     LOSES_MORE,
     *(FINDS, FINDS_NONE, *NEEDED, TOGETHER),
     *(sentence for because in BECAUSE.values() for sentence in because),

@@ -415,6 +415,6 @@ def metric_dots(metrics: Sequence[MetricSummary]) -> list[Block]:
             if metric.scale == ends
         ]
         low, high = ends or UNIT
-        title = f"Means with {level(scored[0][1])} intervals, from {low:g} to {high:g}"
+        title = f"Means with {level(scored[0][1])} intervals, from {ends(low, high)}"
         charts.append(Dots(title=title, dots=dots, ends=ends or UNIT))
     return charts

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Settings
+from ragstone.kernel.document.numbers import count
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging import Judge, MetricSummary, Tally
 from ragstone.kernel.judging.fields import members_of
@@ -71,7 +72,8 @@ def plain_notes(
     notes = []
     if skipped:
         named = "; ".join(f"{file.path} ({file.reason})" for file in skipped[:SHOWN])
-        notes.append(f"{plural(len(skipped), 'file')} gave no document: {named}{_more(skipped)}.")
+        n = "1 file or row" if len(skipped) == 1 else f"{count(len(skipped))} files or rows"
+        notes.append(f"{n} gave no document: {named}{_more(skipped)}.")
     if missing:
         verb = "names" if len(missing) == 1 else "name"
         notes.append(
@@ -166,7 +168,8 @@ def lacking_notes(metrics: Sequence[MetricSummary]) -> list[str]:
     for (judge, name), n in n_lacking.items():
         alike.setdefault((n, n_rows[judge], name), []).append(judge)
     return [
-        f"{', '.join(judges)}: {n} of {of} rows have no {name}, so there is no score for them. "
+        f"{', '.join(judges)}: {n} of {plural(of, 'row')} {'has' if n == 1 else 'have'} no {name}, so there "
+        f"is no score for {'it' if n == 1 else 'them'}. "
         f"{COLUMNS[name]}"
         for (n, of, name), judges in alike.items()
         if n

@@ -24,6 +24,12 @@ from ragstone.kernel.tables.where import bound, holds
 _SPAN_ID = re.compile("[0-9a-fA-F]{16}")  # OpenTelemetry's: what is said of an answer can be sent to its span
 
 NO_OUTPUT = "the trace has no output"
+_LOOKUPS = (
+    "retriever",
+    "reranker",
+    "embedding",
+    "tool",
+)  # what they are asked is for an answer, not by a user
 
 
 def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -356,7 +362,11 @@ def _last_before(tops: Sequence[TraceStep]) -> Callable[[TraceStep], str | None]
 
 def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
     top = _top(steps)
-    said = [step for step in steps if step.kind not in ("retriever", "reranker", "embedding", "tool")]
+    said = [step for step in steps if step.kind not in _LOOKUPS]
+    if not said and (
+        top.kind in ("reranker", "embedding") or (top.kind == "retriever" and top.error is None)
+    ):
+        return None
     question = top.asked or next((step.asked for step in said if step.asked), None)
     if question is None:
         return None
@@ -376,7 +386,7 @@ def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
         "system": service or (next(iter(names)) if len(names) == 1 else None),
         "contexts": _contexts(steps),
         "steps": _calls(steps) or None,
-        "latency_s": _whole_time(steps) if top.kind == "trace" and top.latency_s is None else top.latency_s,
+        "latency_s": _whole_time(steps) if _is_without_time(steps, top) else top.latency_s,
         "usage": _usage(models) or _usage([top]),
         "cost_usd": _cost(models, top),
         "error": error,
@@ -387,6 +397,13 @@ def _row(steps: Sequence[TraceStep], place: int) -> dict[str, Any] | None:
         or None,
     }
     return {field: value for field, value in row.items() if value is not None}
+
+
+def _is_without_time(steps: Sequence[TraceStep], top: TraceStep) -> bool:
+    """Whether no span has the time of the whole trace: the top has not come, and left several below it."""
+    if top.kind == "trace":
+        return top.latency_s is None
+    return top.parent is not None and not top.logged and len(_roots(steps)) > 1
 
 
 def _whole_time(steps: Sequence[TraceStep]) -> float | None:
@@ -413,13 +430,21 @@ def _notes(steps: Sequence[TraceStep], top: TraceStep) -> dict[str, Any]:
 
 
 def _top(steps: Sequence[TraceStep]) -> TraceStep:
-    """Return the trace itself, else the first span that has no parent here and was asked something."""
-    ids = {step.id for step in steps if step.id}
-    roots = [step for step in steps if step.parent not in ids] or list(steps)
+    """Return the trace itself, else the first span that has no parent here and was asked something.
+
+    One that looks something up is that only where no other was asked.
+    """
+    roots = _roots(steps)
+    asked = [step for step in roots if step.asked]
     return next(
-        (step for step in roots if step.kind == "trace" and step.asked),
-        next((step for step in roots if step.asked), roots[0]),
+        (step for step in asked if step.kind == "trace"),
+        next((step for step in asked if step.kind not in _LOOKUPS), (asked or roots)[0]),
     )
+
+
+def _roots(steps: Sequence[TraceStep]) -> list[TraceStep]:
+    ids = {step.id for step in steps if step.id}
+    return [step for step in steps if step.parent not in ids] or list(steps)
 
 
 def _contexts(steps: Sequence[TraceStep]) -> list[dict[str, Any]] | None:
