@@ -1,4 +1,4 @@
-"""A number as text: its decimals, a true minus sign, and the sign of a difference, the same everywhere.
+"""A number as text: its decimals, a true minus sign, and the sign of a difference, by one rule.
 
 Zero has no sign. A difference has one, and so has each end of its interval; one that is not 0 is not shown
 as 0.
@@ -19,7 +19,7 @@ def short(value: float) -> str:
     return f"{value:zg}".replace("-", "−")
 
 
-def ends(low: float, high: float) -> str:
+def scale_text(low: float, high: float) -> str:
     """Return the two ends of a scale: `0 to 1`, `−1 to 1`."""
     return f"{short(low)} to {short(high)}"
 

@@ -160,12 +160,20 @@ def test_equal_scores_bound_the_difference():
     assert (row.difference.low, row.p, row.verdict) == (None, 1.0, "cannot tell")
 
 
+def test_lost_scores_can_hide_more_than_the_bound_of_those_that_are_left(says):
+    # 20 of 30 are scored in both, and the same: the ten that B lost may all have been right in A alone.
+    a, b = run(judged([1.0] * 30)), run(judged([1.0] * 20 + ["unparsable"] * 10))
+    comparison = compare_judged(a, b)
+    says(f"{outcome(comparison)}\n{metric_told(comparison.metrics[0])}")
+
+
 @pytest.mark.parametrize(
     ("scale", "told"),
     [
         ((0, 1), "at most 3.7 points, with 95"),
         ((0, 100), " of 100, with 95"),
         ((1, 5), " on the scale of 1 to 5"),
+        ((-1, 1), " on the scale of −1 to 1"),
     ],
 )
 def test_a_bound_of_the_difference_is_told_with_its_unit(scale, told):

@@ -22,6 +22,7 @@ from ragstone.features.compare.words import comparison_document
 from ragstone.kernel.document.plots.drawing import page_svgs
 from ragstone.kernel.document.plots.tables import numbers_of
 from ragstone.kernel.document.plots.values import Plot
+from ragstone.kernel.records import Label
 from ragstone.kernel.sentences import say
 
 GRADES = (0, 1, 2, 3)
@@ -43,6 +44,30 @@ def random_pairs(rng: np.random.Generator, n: int, lift: float) -> list[tuple[fl
     before = rng.integers(0, 4, n)
     after = np.where(rng.random(n) < lift, np.minimum(before + 1, 3), rng.integers(0, 4, n))
     return [(float(a), float(b)) for a, b in zip(before, after, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("labelled", "title", "names"),
+    [
+        ([], "B against A, metric by metric", ["a", "b"]),
+        (["a"], "B against A, metric by metric", ["a (by labels)", "b"]),
+        (["a", "b"], "B against A, as people would see it", ["a", "b"]),
+    ],
+)
+def test_a_difference_that_labels_correct_is_named_so(labelled, title, names):
+    pairs = [(0.0, 1.0)] * 20 + [(1.0, 1.0)] * 20
+    sides = [
+        [row for name in "ab" for row in judged([pair[at] for pair in pairs], name, metric=name)]
+        for at in (0, 1)
+    ]
+    labels = [
+        Label(question_id=f"q{n}", system="mine", metric=name, score=pair[at], metadata={"run": "AB"[at]})
+        for name in labelled
+        for n, pair in enumerate(pairs)
+        for at in (0, 1)
+    ]
+    [plot] = difference_plot(compare(*sides, labels=labels or None))
+    assert (plot.title, sorted(point.name for point in plot.figure.points)) == (title, names)
 
 
 @pytest.mark.parametrize("seed", range(12))

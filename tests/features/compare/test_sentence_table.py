@@ -233,7 +233,7 @@ def due_of(bare: Bare, verdict: str, row: MetricComparison, n_metrics: int, scal
     if all(a == b for _, a, b in bare.scored):
         due.add("compare-same-scores")
         if middle is not None and not people:
-            due.add("compare-true-difference-at-most")
+            due.add("compare-true-difference-" + ("of-scored" if any(bare.lost) else "at-most"))
     else:
         due.add("compare-scores-crossed" if crossed else "compare-scores-differ")
     if clearly_more(bare.lost, n_metrics):
@@ -405,9 +405,12 @@ WORKED = {
     "no score differs, by two judges": Runs(
         {
             BY_MODEL: ([RIGHT] * 30, SCALE),
-            BY_NONE: ([RIGHT] * 10 + [(1.0, "timeout"), ("timeout", 1.0)] * 10, SCALE),
+            BY_NONE: ([RIGHT] * 10 + [("timeout", "timeout")] * 20, SCALE),
         },
         [],
+    ),
+    "no score differs, and others are lost": Runs(
+        {BY_MODEL: ([RIGHT] * 10 + [(1.0, "timeout"), ("timeout", 1.0)] * 10, SCALE)}, []
     ),
     "no score differs, no scale": Runs({BY_MODEL: ([(7.0, 7.0)] * 20, None)}, []),
     "no score differs, to people either": Runs({BY_MODEL: ([RIGHT] * 60, SCALE)}, [RIGHT] * 5),

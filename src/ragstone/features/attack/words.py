@@ -7,7 +7,7 @@ import msgspec
 
 from ragstone.features.attack._sentence_table import EXCESS, OUTCOMES, AttackOutcome
 from ragstone.features.attack._values import UNSEEN, AttackRate, ProbeEffect, VerdictFlip
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -117,7 +117,7 @@ def attack_document(summary: AttackSummary) -> ReportDocument:
 
 def _judge(judge: JudgeAttacked, anchor: str) -> list[Block]:
     rests_on = f". {plain_line(judge)}" if judge.n_rows else ""
-    scale = f"Scale {ends(*judge.scale)}, version {judge.prompt_version}{rests_on}."
+    scale = f"Scale {scale_text(*judge.scale)}, version {judge.prompt_version}{rests_on}."
     blocks: list[Block] = [
         Heading(judge_line(judge), anchor=anchor),
         Paragraph(scale, tone="muted"),

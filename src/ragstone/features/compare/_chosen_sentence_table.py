@@ -51,8 +51,9 @@ BY_RESULT = Sentence[ChosenQuestions](
 )
 WHY_NOT = Sentence[ChosenQuestions](
     code="chosen-for-results",
-    text="Results hold chance, so questions chosen by results make a side look better or worse for that reason "
-    "alone (regression to the mean). Compare all questions, or filter by what a question says of itself.",
+    text="Results vary by chance, so questions chosen by them make a side look better or worse for that "
+    "reason alone (regression to the mean). Compare all questions, or filter by what a question says of "
+    "itself.",
     when="as chosen-by-result",
     holds=BY_RESULT.holds,
     never_beside=("chosen-by-question",),

@@ -27,6 +27,7 @@ ENDS = (-0.1, 0.1)  # of the axis at least: a smaller difference must not look l
 def difference_plot(comparison: Comparison) -> list[Plot]:
     """Return the differences as shares of the scale, with the line of no difference; none without a scale."""
     points = []
+    by_people = all(row.corrected for row in comparison.metrics if drawn_difference(row)[1])
     for row in in_order(comparison):
         estimate, scale = drawn_difference(row)
         if scale is None:
@@ -36,7 +37,9 @@ def difference_plot(comparison: Comparison) -> list[Plot]:
         )
         points.append(
             PlotPoint(
-                name=full_name(row, comparison) + (" (lowest is best)" if row.best == "lowest" else ""),
+                name=full_name(row, comparison)
+                + (" (lowest is best)" if row.best == "lowest" else "")
+                + (" (by labels)" if row.corrected and not by_people else ""),
                 value=estimate.value / (scale[1] - scale[0]),
                 low=low,
                 high=high,
@@ -58,7 +61,7 @@ def difference_plot(comparison: Comparison) -> list[Plot]:
         is_signed=True,
     )
     sentences = filter(None, (say(comparison, ALL_HOLD, BEYOND), intervals_told(comparison)))
-    title = "B against A, metric by metric"
+    title = f"B against A, {'as people would see it' if by_people else 'metric by metric'}"
     return [Plot(name="differences", title=title, figure=figure, said=list(sentences), where="page")]
 
 

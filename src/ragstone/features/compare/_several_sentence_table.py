@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ragstone.features.compare.values import SeveralMeans
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.numbers import count
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.wording import judge_name
@@ -20,7 +20,7 @@ def _ways(means: SeveralMeans) -> dict[str, list[str]]:
     ways: dict[str, list[str]] = {}
     for column, mean in means.means.items():
         model = "no model" if mean.model == NO_MODEL else mean.model
-        scale = ends(*mean.scale) if mean.scale else "no stated scale"
+        scale = scale_text(*mean.scale) if mean.scale else "no stated scale"
         ways.setdefault(f"{model}, version {mean.prompt_version}, {scale}", []).append(column)
     return ways
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ragstone.features.compare.values import Comparison, GatedMetric, MetricComparison
-from ragstone.kernel.decimals import ends, short, signed_decimal, signed_decimals
+from ragstone.kernel.decimals import scale_text, short, signed_decimal, signed_decimals
 from ragstone.kernel.document.numbers import number
 from ragstone.kernel.records import NO_MODEL
 
@@ -18,7 +18,9 @@ def size_on(value: float, scale: Scale) -> str:
         return f"{points} point{'' if points == '1' else 's'}"
     if scale is None:
         return f"{number(abs(value))} in the judge's own unit"
-    return number(abs(value)) + (f" on the scale of {ends(*scale)}" if scale[0] else f" of {short(scale[1])}")
+    return number(abs(value)) + (
+        f" on the scale of {scale_text(*scale)}" if scale[0] else f" of {short(scale[1])}"
+    )
 
 
 def signed_points(value: float) -> str:

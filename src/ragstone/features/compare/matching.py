@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.errors import DataError, nearest, plural
 from ragstone.kernel.judging.repeated import lowest_is_best
 from ragstone.kernel.records import JOINT_SUFFIX, Answer, Judgement, Question, Ranking, references
@@ -278,7 +278,7 @@ def _differing(
 
 
 def _scale(row: Judgement) -> str:
-    return ends(*row.scale) if row.scale else "on no stated scale"
+    return scale_text(*row.scale) if row.scale else "on no stated scale"
 
 
 def _other_files(a: JudgedRun, b: JudgedRun, compared: Collection[str]) -> list[str]:

@@ -43,7 +43,7 @@ from ragstone.features.compare.values import (
     SpentFigures,
 )
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -220,7 +220,7 @@ def _table(comparison: Comparison) -> Table:
             Column("Metric", text=True, short=""),
             lambda row: (
                 f"  {metric_name(row)}"
-                + (f" ({ends(*row.scale)})" if row.scale and row.scale != (0, 1) else "")
+                + (f" ({scale_text(*row.scale)})" if row.scale and row.scale != (0, 1) else "")
             ),
         ),
         ("A", lambda row: number(row.a.mean.value)),

@@ -9,7 +9,7 @@ from ragstone.kernel.console.asking import Asking, asks_models
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Config, Force, Model, Whole
 from ragstone.kernel.console.printing import FAILED_GATE, UNSCORED, say, show, show_blocks, show_json
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.numbers import count
 from ragstone.kernel.errors import ConfigError, DataError, plural
 
@@ -307,7 +307,7 @@ def _facts(judge: "Judge") -> list[str]:
         "kind": judge.kind,
         "metrics": ", ".join(judge.metrics),
         "reads": ", ".join(judge.inputs),
-        "scale": ends(*judge.scale),
+        "scale": scale_text(*judge.scale),
         "criteria": ", ".join(
             f"{own['name']} ({only if own['name'] in optional else ''}weight {own['weight']:g})"
             for own in says["criteria"]

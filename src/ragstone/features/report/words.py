@@ -11,6 +11,7 @@ from ragstone.features.report._charts import agreement_chart, distribution_chart
 from ragstone.features.report._findings import blame_part, findings, rivals
 from ragstone.features.retrieve import headline_blocks, retrieval_blocks, retrieval_dots
 from ragstone.kernel.agreement.card import ReportCard, card_of
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -415,6 +416,6 @@ def metric_dots(metrics: Sequence[MetricSummary]) -> list[Block]:
             if metric.scale == ends
         ]
         low, high = ends or UNIT
-        title = f"Means with {level(scored[0][1])} intervals, from {ends(low, high)}"
+        title = f"Means with {level(scored[0][1])} intervals, from {scale_text(low, high)}"
         charts.append(Dots(title=title, dots=dots, ends=ends or UNIT))
     return charts

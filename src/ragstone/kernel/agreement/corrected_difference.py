@@ -16,7 +16,7 @@ from ragstone.kernel.agreement.corrected import bounds_of_people, shares_of
 from ragstone.kernel.agreement.corrected_mean import FEW_LABELS
 from ragstone.kernel.agreement.pairing import Human, human_scores, inclusion_of, is_tuned
 from ragstone.kernel.agreement.policies import mixed_policy_note, one_policy, without_voluntary
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.records import Judgement, Label
@@ -272,8 +272,8 @@ def _notes(differences: LabelledDifferences, *, is_known: bool) -> list[str]:
         notes.append(f"{plural(differences.n_tied, 'question')} on which annotators tied: left out.")
     if not differences.same_unit:
         notes.append(
-            f"The labels go from {ends(*differences.scale)}, and nothing says that they are in the judge's "
-            "unit: the corrected difference is in the labels'. Use a mapping (--map) to place them on the "
-            "judge's scale."
+            f"The labels go from {scale_text(*differences.scale)}, and nothing says that they are in the "
+            "judge's unit: the corrected difference is in the labels'. Use a mapping (--map) to place them "
+            "on the judge's scale."
         )
     return notes

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import Block, Cell, Column, Heading, Made, Paragraph, table_of
 from ragstone.kernel.document.numbers import (
     count,
@@ -54,7 +54,7 @@ def noise_blocks(summary: RunSummary) -> list[Block]:
     several = len({metric.system for metric in summary.metrics}) > 1
 
     def name(row: MetricComponents) -> str:
-        unit = f" ({ends(*row.scale)})" if row.scale and row.scale != (0, 1) else ""
+        unit = f" ({scale_text(*row.scale)})" if row.scale and row.scale != (0, 1) else ""
         return (f"{row.system}: " if several else "") + row.metric + unit
 
     columns: list[Made[MetricComponents]] = [

@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from ragstone.kernel.agreement.card import ReportCard, card_of
 from ragstone.kernel.agreement.corrected_mean import CorrectedMean
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.numbers import count, number, numbers, percent, usd, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
@@ -25,7 +25,7 @@ def tau_told(tau: Estimate | None) -> str:
 
 def scale(metric: MetricSummary) -> str:
     """Return the scale in words, empty where it is unknown."""
-    return ends(*metric.scale) if metric.scale else ""
+    return scale_text(*metric.scale) if metric.scale else ""
 
 
 def n_scored(metric: MetricSummary) -> int:

@@ -15,7 +15,7 @@ from ragstone.features.bench.answerers._values import (
     short_model,
 )
 from ragstone.kernel.config import Condition
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import Block, Heading, Listing, Paragraph
 from ragstone.kernel.document.numbers import count, interval, number, usd, value_range
 from ragstone.kernel.errors import plural
@@ -72,7 +72,7 @@ RESULTS: dict[ContrastKind, dict[str, str]] = {
 
 def measure_text(board: AnswerBoard) -> str:
     """Return what the board is ordered by, with its scale where that is not 0 to 1."""
-    scale = "" if tuple(board.scale) == (0, 1) else f", {ends(*board.scale)}"
+    scale = "" if tuple(board.scale) == (0, 1) else f", {scale_text(*board.scale)}"
     return f"{board.measure}{scale}"
 
 

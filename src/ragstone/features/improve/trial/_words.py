@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.kernel.decimals import ends
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import Cell, Column, Heading, Notes, Paragraph, ReportDocument, Table
 from ragstone.kernel.document.numbers import number, one_line, signed
 from ragstone.kernel.errors import plural
@@ -167,7 +167,7 @@ def _unlike_notes(trial: PromptTrial) -> list[str]:
         if before is None or before.score is None or after.score is None:
             continue
         if not score.same_scale and before.scale and after.scale:
-            old, new = (ends(*scale) for scale in (before.scale, after.scale))
+            old, new = (scale_text(*scale) for scale in (before.scale, after.scale))
             notes.append(
                 f"The saved scores of {_saved_name(score)} are on {old}, the new ones of {score.name} on "
                 f"{new}: no difference is taken."
