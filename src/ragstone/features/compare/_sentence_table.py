@@ -222,7 +222,6 @@ def _changed(row: MetricComparison) -> dict[str, str]:
     return {
         "questions": plural(row.n, "question"),
         "changed": count(row.n_changed),
-        "differ": "differs" if row.n_changed == 1 else "differ",
         "scores": plural(row.n, "score"),
         "up": count(len(row.wrong_to_right)),
         "down": count(len(row.right_to_wrong)),
@@ -232,11 +231,7 @@ def _changed(row: MetricComparison) -> dict[str, str]:
     }
 
 
-CHANGED = {
-    "changed": "questions whose score differs",
-    "scores": "questions that both have scored",
-    "differ": "the verb",
-}
+CHANGED = {"changed": "questions whose score differs", "scores": "questions that both have scored"}
 SAME_SCORES = Sentence[MetricComparison](
     code="compare-same-scores",
     text="No score differs in {questions}.",
@@ -248,7 +243,7 @@ SAME_SCORES = Sentence[MetricComparison](
 )
 CROSSED = Sentence[MetricComparison](
     code="compare-scores-crossed",
-    text="{changed} of {scores} {differ}: {up} from wrong to right, {down} from right to wrong.",
+    text="{changed} of {scores} differ: {up} from wrong to right, {down} from right to wrong.",
     when="a score differs, and at least one lies on the other side of the middle of the scale",
     holds=lambda row: row.n_changed > 0 and bool(row.wrong_to_right or row.right_to_wrong),
     needs={
@@ -260,7 +255,7 @@ CROSSED = Sentence[MetricComparison](
 )
 DIFFER = Sentence[MetricComparison](
     code="compare-scores-differ",
-    text="{changed} of {scores} {differ}.",
+    text="{changed} of {scores} differ.",
     when="a score differs, and none lies on the other side of the middle of the scale, or none is known",
     holds=lambda row: row.n_changed > 0 and not row.wrong_to_right and not row.right_to_wrong,
     needs=CHANGED,
