@@ -28,6 +28,7 @@ from ragstone.features.improve.candidates._stack import (
     StackRows,
     StackWeights,
     crossed_probabilities,
+    fit_folds,
     fit_stack,
     stack_judge,
 )
@@ -197,7 +198,8 @@ def or_ask(asked: Asked, evouna: Pack, weights: StackWeights, open_rows: Flags, 
     """
     doubtful = np.flatnonzero(evouna.scores["containment"] == 0).tolist()
     random.Random(3).shuffle(doubtful)
-    likely, _threshold = crossed_probabilities(evouna.rows(), [load_judge(name) for name in MEMBERS])
+    rows = evouna.rows()
+    likely, _threshold = crossed_probabilities(rows, fit_folds(rows, [load_judge(name) for name in MEMBERS]))
     unsure, in_band = ((likely >= low) & (likely <= high) for low, high in (DOUBT, BAND))
     at = np.array(sorted(n for n in doubtful[:ASKED] if unsure[n] and open_rows[n]))
     doubted = Doubted([evouna.answers[n] for n in at], evouna.yes[at], likely[at], in_band[at])
@@ -232,7 +234,7 @@ def ask_in_form(asked: Asked, doubted: Doubted, name: str, members: Sequence[str
     for what, columns in {members[0]: [0], members[1]: [1], both: [0, 1]}.items():
         own = StackRows(rows.scores[:, columns], rows.share, rows.question)
         judges = [load_judge(members[column]) for column in columns]
-        found, thresholds = crossed_probabilities(own, judges)
+        found, thresholds = crossed_probabilities(own, fit_folds(own, judges))
         outcomes[what] = ((found >= thresholds) == yes).astype(float)[asks]
         auc = roc_auc(yes[asks].astype(float), found[asks])
         print(f"    {what}: accuracy {interval(outcomes[what], told)}, AUC {auc:.3f}")

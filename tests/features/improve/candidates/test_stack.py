@@ -5,6 +5,7 @@ from ragstone.features.improve.candidates._logistic import sigmoid
 from ragstone.features.improve.candidates._stack import (
     StackRows,
     crossed_probabilities,
+    fit_folds,
     fit_stack,
     folds_of,
     stack_judge,
@@ -57,7 +58,7 @@ def test_scores_that_are_missing_say_nothing():
 
 def test_probabilities_of_rows_that_were_not_fitted_are_calibrated():
     rows = drawn(3, n=6000)
-    likely, _threshold = crossed_probabilities(rows, JUDGES)
+    likely, _threshold = crossed_probabilities(rows, fit_folds(rows, JUDGES))
     for low in np.arange(0, 1, 0.2):
         inside = (likely >= low) & (likely < low + 0.2)
         assert rows.share[inside].mean() == pytest.approx(likely[inside].mean(), abs=0.06)
@@ -79,7 +80,7 @@ def curved(rows):
 def test_a_curve_comes_nearer_to_a_chance_that_is_not_logistic_and_changes_hardly_a_verdict():
     rows, chance = saturated(7)
     (plain, cut), (bent, bent_cut) = (
-        crossed_probabilities(rows, JUDGES[:1], curved=one) for one in (False, True)
+        crossed_probabilities(rows, fit_folds(rows, JUDGES[:1]), curved=one) for one in (False, True)
     )
     assert ((bent - chance) ** 2).mean() < 0.8 * ((plain - chance) ** 2).mean()
     assert ((bent >= bent_cut) == (plain >= cut)).mean() > 0.97
@@ -117,7 +118,7 @@ def test_rows_without_a_score_bend_no_curve():
 def test_noise_is_worth_no_more_than_the_base_rate():
     rng = np.random.default_rng(4)
     rows = StackRows(rng.normal(size=(300, 3)), (rng.random(300) < 0.7).astype(float), np.arange(300))
-    likely, threshold = crossed_probabilities(rows, JUDGES)
+    likely, threshold = crossed_probabilities(rows, fit_folds(rows, JUDGES))
     right = (likely >= threshold) == (rows.share == 1)
     assert right.mean() <= rows.share.mean() + 0.02
     assert likely == pytest.approx(rows.share.mean(), abs=0.2)

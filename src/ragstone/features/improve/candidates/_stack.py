@@ -110,20 +110,26 @@ def with_curve(weights: StackWeights, rows: StackRows) -> StackWeights:
     return msgspec.structs.replace(weights, curve=curve, threshold=threshold)
 
 
+def fit_folds(rows: StackRows, judges: Sequence[JudgeFields], *, seed: int = 0) -> list[StackWeights]:
+    """Return the weights of a stack fitted without the questions of each fold, in order; raises as fit_stack.
+
+    Penalty, scale and threshold are chosen within each fold's other rows: nothing of a row tells on itself.
+    """
+    fold = folds_of(rows.question, seed)
+    return [fit_stack(rows.at(fold != number), judges, seed=seed) for number in np.unique(fold)]
+
+
 def crossed_probabilities(
-    rows: StackRows, judges: Sequence[JudgeFields], *, curved: bool = False, seed: int = 0
+    rows: StackRows, fits: Sequence[StackWeights], *, curved: bool = False, seed: int = 0
 ) -> tuple[Floats, Floats]:
     """Return the probability and the threshold of each row by a stack fitted without its question, (n,) each.
 
-    curved: see with_curve. Penalty, scale, curve and threshold are chosen within each fold's other rows:
-    nothing of a row tells on itself.
+    fits: see fit_folds. curved: see with_curve; the curve, too, is of the other rows alone.
     """
     fold = folds_of(rows.question, seed)
     likely, threshold = np.zeros(len(fold)), np.zeros(len(fold))
-    for number in np.unique(fold):
-        own = rows.at(fold != number)
-        weights = fit_stack(own, judges, seed=seed)
-        weights = with_curve(weights, own) if curved else weights
+    for number, fitted in zip(np.unique(fold), fits, strict=True):
+        weights = with_curve(fitted, rows.at(fold != number)) if curved else fitted
         likely[fold == number] = weights.probabilities(rows.scores[fold == number])
         threshold[fold == number] = weights.threshold
     return likely, threshold

@@ -12,7 +12,9 @@ import numpy as np
 from ragstone.features.improve._thresholds import Flags, Scored, Thresholds, fit_thresholds, sure_of
 from ragstone.features.improve.candidates._stack import (
     StackRows,
+    StackWeights,
     crossed_probabilities,
+    fit_folds,
     fit_stack,
     stack_judge,
     with_curve,
@@ -33,6 +35,8 @@ ISOTONIC = "calibrated, isotonic"
 # it came nearer to the true probability than Platt's in 64, 78 and 98 % of the draws of 200, and in 48, 68
 # and 84 % of those of 100; Niculescu-Mizil and Caruana (2005, ICML) say a thousand for data at large.
 ENOUGH = 200
+StackFits = dict[tuple[int, ...], tuple[StackWeights, list[StackWeights]]]
+"""Members -> their stack, fitted on all rows and without the questions of each fold."""
 CandidateName = tuple[str, int, list[str]]
 """What a candidate's file says of itself: name, version, and the digests of the questions it is fitted on."""
 SOURCE = "fitted by `ragstone judges learn` on people's labels of {n} answers"
@@ -102,17 +106,18 @@ def fitted_candidates(
     asks = judge.rows.judge.needs_model
     everybody = informative([judge, *helpers, *free])
     no_model = [entry for entry in everybody if not entry.rows.judge.needs_model]
+    fits: StackFits = {}
     if "calibration" in methods:
-        yield _stacked("calibration", "calibrated", [judge], rows, named)
+        yield _stacked("calibration", "calibrated", [judge], rows, named, fits)
         if np.count_nonzero(~np.isnan(judge.rows.scores)) >= ENOUGH and informative([judge]):
-            yield _stacked("calibration", ISOTONIC, [judge], rows, named)
+            yield _stacked("calibration", ISOTONIC, [judge], rows, named, fits)
     if "stack" in methods:
         if len(everybody) > 1:
-            yield _stacked("stack", "stack", everybody, rows, named)
+            yield _stacked("stack", "stack", everybody, rows, named, fits)
         else:
             yield refused("stack", "no measure of words tells these answers apart.", rows)
         if asks and no_model:
-            yield _stacked("stack", "stack without a model", no_model, rows, named)
+            yield _stacked("stack", "stack without a model", no_model, rows, named, fits)
     if "cascade" in methods:
         dear = next((entry for entry in [judge, *helpers] if entry.rows.judge.needs_model), None)
         if dear is None:
@@ -129,8 +134,12 @@ def _stacked(
     members: Sequence[MemberScores],
     rows: LearningRows,
     named: CandidateName,
+    fits: StackFits,
 ) -> CandidateResult:
-    """Return a logistic combination; of one judge alone it is a calibration, Platt's or isotonic."""
+    """Return a logistic combination; of one judge alone it is a calibration, Platt's or isotonic.
+
+    fits: those of the same judges, which two calibrations share.
+    """
     judges = [entry.rows.judge for entry in members]
     if any(judge.best != "highest" for judge in judges):
         return refused(method, "a judge whose lowest score is the good one cannot be weighed yet.", rows)
@@ -143,8 +152,11 @@ def _stacked(
     if method == "calibration" and not informative(members):
         return refused(method, "the judge gave every answer the same score, or gave most none.", rows)
     try:
-        weights = fit_stack(matrix, judges, seed=rows.seed)
-        likely, yes_from = crossed_probabilities(matrix, judges, curved=name == ISOTONIC, seed=rows.seed)
+        key = tuple(map(id, members))
+        if key not in fits:
+            fits[key] = fit_stack(matrix, judges, seed=rows.seed), fit_folds(matrix, judges, seed=rows.seed)
+        weights, folds = fits[key]
+        likely, yes_from = crossed_probabilities(matrix, folds, curved=name == ISOTONIC, seed=rows.seed)
     except ValueError:
         return refused(method, "too few answers of one of the grades: some part of the rows has none.", rows)
     weights = with_curve(weights, matrix) if name == ISOTONIC else weights
