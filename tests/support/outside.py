@@ -325,8 +325,11 @@ BUILT: dict[str, Callable[[], Iterable[re.Pattern[Any]]]] = {
     ],
     "kernel.judging.assertion:regex": list,  # the user's own expression
     "kernel.judging.assertion:problem_of": list,  # the same, compiled to see whether it is one
-    "kernel.judging.refusals:_languages": lambda: [
-        pattern for words in refusals._languages() for pattern in words if pattern is not None
+    "kernel.judging.refusals:_compiled": lambda: [
+        re.compile(pattern)
+        for words in refusals._languages()
+        for pattern in (words.denied, words.speakers, words.tells, words.conditions)
+        if pattern is not None
     ],
     "kernel.llm.transport:refused_extra": lambda: [re.compile(r"(?<!\w)top_k(?!\w)")],
     "kernel.llm._postgres_database:explain": list,  # constants of its module, on one line of a refusal

@@ -37,7 +37,9 @@ class _Language(NamedTuple):
     conditions: str | None
 
 
-_pattern_of = functools.cache(re.compile)
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def refuses(answer: str) -> bool:
@@ -55,7 +57,7 @@ def refuses(answer: str) -> bool:
     candidates = [
         words
         for words in _languages()
-        if any(map(text.__contains__, words.begins)) and _pattern_of(words.denied).search(text)
+        if any(map(text.__contains__, words.begins)) and _compiled(words.denied).search(text)
     ]
     return any(
         _denies(words, clauses, left, short=short) for words in candidates for left, clauses in sentences
@@ -77,16 +79,15 @@ def _sentences(answer: str, most: int) -> list[tuple[int, list[list[str]]]]:
 
 def _denies(words: _Language, clauses: list[list[str]], left: int, *, short: bool) -> bool:
     text = _joined(clauses)
-    hit = _pattern_of(words.denied).search(text)
+    hit = _compiled(words.denied).search(text)
     if hit is None or text.count(" ", 0, hit.start() + 1) - text.count(END, 0, hit.start()) > left:
         return False
     if words.speakers is None or words.tells is None or words.conditions is None or short:
         return True
-    conditions = _pattern_of(words.conditions)
+    conditions = _compiled(words.conditions)
     said = _joined([clause for clause in clauses if not conditions.match(f" {' '.join(clause)} ")])
-    return _pattern_of(words.denied).search(said) is not None and (
-        _pattern_of(words.speakers).search(text) is not None
-        or _pattern_of(words.tells).search(said) is not None
+    return _compiled(words.denied).search(said) is not None and (
+        _compiled(words.speakers).search(text) is not None or _compiled(words.tells).search(said) is not None
     )
 
 
