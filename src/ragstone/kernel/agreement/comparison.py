@@ -260,7 +260,8 @@ def worths(comparison: GradeComparison, measure: AgreementMeasure) -> Floats | N
     """Return what each answer is worth, the more the better; None where the measure means nothing here.
 
     Their mean is the exact agreement, the mean difference below 0, or Spearman's correlation (the product of
-    the two standardised ranks). Ranks are of the scores as the judge gave them: a threshold would take the
+    the two standardised ranks, less what an answer adds to their variances: without that the spread of
+    differences is not that of the correlations, which standardise anew in each resample). Ranks are of the scores as the judge gave them: a threshold would take the
     order from one judge and leave it to another.
     """
     human, judge = comparison.human, comparison.judge
@@ -269,7 +270,11 @@ def worths(comparison: GradeComparison, measure: AgreementMeasure) -> Floats | N
     if measure == "difference":
         return -np.abs(judge - human) if comparison.same_unit else None
     first, second = _standard_ranks(human), _standard_ranks(comparison.raw)
-    return None if first is None or second is None else first * second
+    if first is None or second is None:
+        return None
+    product = first * second
+    correlation = float(product.mean())
+    return product + correlation * (1 - (first**2 + second**2) / 2)
 
 
 def _standard_ranks(values: Floats) -> Floats | None:

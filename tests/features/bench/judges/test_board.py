@@ -4,7 +4,7 @@ from tests.support.judged_cells import board_of, cell, judged, spent
 
 from ragstone.features.bench.judges._choice import choose, price_of
 from ragstone.features.bench.judges.board import choose_basis, compare_cell
-from ragstone.kernel.agreement.comparison import worths
+from ragstone.kernel.agreement.comparison import compare, worths
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.statistics import spearman
 
@@ -131,6 +131,19 @@ def test_threshold_cuts_scores_of_a_wider_scale():
     assert (board.measure, row_of(board, "a").value.value) == ("exact agreement", 1.0)
     bare = board_of(human, judged(cell("a", scale=(0, 100)), [40, 60] * 10))
     assert bare.measure == "Spearman"
+
+
+def test_spread_of_worths_is_that_of_the_correlation_itself():
+    rng = np.random.default_rng(5)
+    human = rng.integers(0, 2, 200).astype(float)
+    score = np.clip(human * 0.6 + rng.normal(0, 0.3, 200), 0, 1)
+    comparison = compare(human, score, (0, 1), mapped=False, threshold=None)
+    at = np.arange(200)
+    # The jackknife needs no formula for the variance: it measures again without each answer.
+    without = np.array([spearman(human[at != n], score[at != n]) for n in at])
+    jackknife = np.sqrt(199 / 200 * ((without - without.mean()) ** 2).sum())
+    worth = worths(comparison, "Spearman")
+    assert worth.std() / 200**0.5 == pytest.approx(jackknife, rel=0.1)
 
 
 def test_order_of_answers_is_that_of_the_scores_whatever_threshold_one_judge_has(says):
