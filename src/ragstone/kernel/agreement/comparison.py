@@ -261,8 +261,8 @@ def worths(comparison: GradeComparison, measure: AgreementMeasure) -> Floats | N
 
     Their mean is the exact agreement, the mean difference below 0, or Spearman's correlation (the product of
     the two standardised ranks, less what an answer adds to their variances: without that the spread of
-    differences is not that of the correlations, which standardise anew in each resample). Ranks are of the scores as the judge gave them: a threshold would take the
-    order from one judge and leave it to another.
+    differences is not that of the correlations, which standardise anew in each resample). Ranks are of the
+    scores as the judge gave them: a threshold would take the order from one judge and leave it to another.
     """
     human, judge = comparison.human, comparison.judge
     if measure == "exact agreement":

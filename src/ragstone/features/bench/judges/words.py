@@ -429,6 +429,9 @@ def _alike(choice: JudgeChoice, board: JudgeBoard) -> list[str]:
         return ["Every other cell is worse."]
     others = [name for name in choice.alike if name not in _as_high(board)]
     alike = [f"No clear difference from {', '.join(others)}."] if others else []
+    named = {choice.best, *choice.alike}
+    if all(row.cell.model == NO_MODEL for row in board.standings if row.cell.name in named):
+        return [*alike, "None of these calls a model."]
     if choice.cheapest is None or choice.price is None:
         return [*alike, "The cheapest of these is unknown: prices and times are missing."]
     cheapest = next(row for row in board.standings if row.cell.name == choice.cheapest)
