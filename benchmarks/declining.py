@@ -13,10 +13,12 @@ squad2's unanswerable ones, which people wrote to look answerable. Intervals are
 
 --others: the questions between those, of packs that have some: when signals, the weight of exchanged subjects
 and the threshold were chosen, the half that is set aside and bankfaq were looked at, but not at these.
---fit: fits answer_weights.toml on the other half, with scikit-learn, and writes it.
+--fit: fits answer_weights.toml, with scikit-learn, and writes it: on the other half, and on the part `fit` of
+benchmarks/outside.py, whose questions near to the documents set the threshold.
 """
 
 import argparse
+import asyncio
 import json
 import zlib
 from collections.abc import Iterator, Sequence
@@ -27,8 +29,9 @@ import msgspec
 import numpy as np
 
 import ragstone
+from benchmarks.outside import EXAMPLES, INSIDE, signalled
 from ragstone.kernel.config import ExtractiveSystem, Settings
-from ragstone.kernel.corpus.tokens import function_words
+from ragstone.kernel.corpus.tokens import function_words, search_terms, word_terms
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.records import OWN_THRESHOLD, Answer, Chunk, Context, Question
 from ragstone.kernel.statistics import wilson_interval
@@ -47,11 +50,14 @@ READERS = {"words": ExtractiveSystem(), "words and vectors": ExtractiveSystem(em
 FILE = Path("src/ragstone/kernel/systems/library/answer_weights.toml")
 K = 5
 SWAPPED = 0.25  # of the weight of all questions without an answer
-DECLINED = 0.95  # of `elsewhere` and `removed` in the half that is fitted on, each pack counting the same
+FAR = 0.2  # the same of an example's questions that are about something else
+DECLINED = 0.95  # of the examples' questions near to their documents, by weights fitted without their guide
+FOLDS = 8
 
 
 class Row(NamedTuple):
-    """A question with what was retrieved. kind: `own`, or of KINDS. refs: none if it has no answer here."""
+    """A question with what was retrieved. kind: `own`, or of KINDS. refs: none if it has no answer here.
+    held: the search terms of all documents that were searched."""
 
     pack: str
     kind: str
@@ -59,6 +65,8 @@ class Row(NamedTuple):
     refs: tuple[str, ...]
     article: str
     passages: tuple[str, ...]
+    lang: str
+    held: frozenset[str]
 
 
 def is_fitted_on(title: str) -> bool:
@@ -106,9 +114,11 @@ def rows_of(pack: str, fitted: bool, n: int, settings: Settings, *, others: bool
         )
 
         def add(kind: str, some: Sequence[dict[str, Any]], among: Sequence[dict[str, Any]]) -> None:
+            held = frozenset(term for row in among for term in search_terms(f"{row['title']} {row['text']}"))
             for row, passages in zip(some, retrieved(some, among, settings), strict=True):
                 refs = tuple(row.get("references") or [row["reference_answer"]]) if kind == "own" else ()
-                rows.append(Row(pack, kind, row["question"], refs, title[row["document_id"]], passages))
+                article = title[row["document_id"]]
+                rows.append(Row(pack, kind, row["question"], refs, article, passages, lang, held))
 
         add("own", here, own)
         if pack == "squad2":
@@ -161,7 +171,7 @@ def quotes_of(rows: Sequence[Row], declared: ExtractiveSystem, settings: Setting
     embed = open_embedder("packaged", settings.path(".ragstone")) if declared.embedder else None
     answers = [
         quote_contexts(
-            Question(id="q", question=row.question),
+            Question(id="q", question=row.question, lang=row.lang),
             [Context(id=str(n), text=text) for n, text in enumerate(row.passages)],
             declared,
             system="reader",
@@ -197,13 +207,24 @@ def show_pack(pack: str, n: int, settings: Settings, *, others: bool) -> None:
         print(f"{pack:8}{name:18}{shown}", flush=True)
 
 
-def fit(n: int, settings: Settings) -> None:
-    """Fit the weights and the threshold, and write the file."""
-    from sklearn.linear_model import LogisticRegression
+class FitRow(NamedTuple):
+    """What is fitted on. source: a pack or an example; group: useful, outside, swapped, near or far; near: what
+    a question of an example is near to, so that a fold holds all of one. is_unnamed: declined by a rule."""
 
+    source: str
+    group: str
+    near: str
+    signals: AnswerSignals
+    is_unnamed: bool = False
+
+
+SHARES = {"useful": 1.0, "outside": 1 - SWAPPED, "swapped": SWAPPED, "near": 1 - FAR, "far": FAR}
+
+
+def rows_of_packs(n: int, settings: Settings) -> Iterator[FitRow]:
+    """Yield the rows of the half of the packs that is fitted on."""
     embed = open_embedder("packaged", settings.path(".ragstone"))
     always = ExtractiveSystem(threshold=0)
-    values, packs, groups = [], [], []
     for pack in FITTED:
         rows = rows_of(pack, True, n, settings)
         yes = useful(rows, quotes_of(rows, always, settings), settings)
@@ -211,29 +232,67 @@ def fit(n: int, settings: Settings) -> None:
             quote = best_sentences(row.question, row.passages, most=1, threshold=0.0)
             # A useless quote of a passage that may hold the answer says nothing of what should be declined.
             if quote and (is_useful or row.kind in KINDS[:3]):
-                signals = answer_signals(row.question, quote[0], row.passages, embed)
-                values.append(msgspec.structs.astuple(signals))
-                packs.append(pack)
-                groups.append("useful" if is_useful else "swapped" if row.kind == "swapped" else "outside")
-    table, pack_of, group = np.array(values), np.array(packs), np.array(groups)
-    shares = {"useful": 1.0, "outside": 1 - SWAPPED, "swapped": SWAPPED}
-    weight = np.zeros(len(table))
-    for pack in FITTED:
-        for name, part in shares.items():
-            of = (pack_of == pack) & (group == name)
+                signals = answer_signals(
+                    row.question,
+                    quote[0],
+                    row.passages,
+                    embed,
+                    lang=row.lang,
+                    unheld=lambda words, held=row.held: [
+                        word for word in words if held.isdisjoint(word_terms(word))
+                    ],
+                )
+                group = "useful" if is_useful else "swapped" if row.kind == "swapped" else "outside"
+                yield FitRow(pack, group, "", signals)
+
+
+def rows_of_examples(settings: Settings) -> Iterator[FitRow]:
+    """Yield the rows of the part of the examples' questions that is fitted on."""
+    for example in EXAMPLES:
+        for row in asyncio.run(signalled(example, settings.path(".ragstone"))):
+            asked = row.asked
+            if asked.part == "fit" and row.signals is not None and (row.is_right or asked.kind != INSIDE):
+                group = "useful" if asked.kind == INSIDE else asked.kind
+                yield FitRow(example, group, asked.near, row.signals, row.is_unnamed)
+
+
+def fit(n: int, settings: Settings) -> None:
+    """Fit the weights and the threshold, and write the file.
+
+    A group of a source weighs its share, however many its rows are. The threshold is that of probabilities by weights
+    that were fitted without what a question is near to.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    rows = [*rows_of_packs(n, settings), *rows_of_examples(settings)]
+    table = np.array([msgspec.structs.astuple(row.signals) for row in rows], dtype=float)
+    is_useful = np.array([row.group == "useful" for row in rows])
+    weight = np.zeros(len(rows))
+    for source in (*FITTED, *EXAMPLES):
+        for group, part in SHARES.items():
+            of = np.array([(row.source, row.group) == (source, group) for row in rows])
             weight[of] = part / max(1, of.sum())
-    model = LogisticRegression(C=1e4, max_iter=1000)
-    model.fit(table, group == "useful", sample_weight=weight / weight.mean())
-    chance = model.predict_proba(table)[:, 1]
-    outside = np.flatnonzero(group == "outside")
-    outside = outside[np.argsort(chance[outside])]
-    at = np.searchsorted(np.cumsum(weight[outside]) / weight[outside].sum(), DECLINED)
+
+    def model_of(chosen: np.ndarray) -> LogisticRegression:
+        model = LogisticRegression(C=1e3, max_iter=5000)
+        return model.fit(table[chosen], is_useful[chosen], sample_weight=weight[chosen] / weight[chosen].mean())
+
+    fold = np.array([zlib.crc32(row.near.encode()) % FOLDS if row.near else -1 for row in rows])
+    chance = np.zeros(len(rows))
+    for number in range(FOLDS):
+        own = fold == number
+        if own.any():
+            chance[own] = model_of(~own).predict_proba(table[own])[:, 1]
+    near = [0.0 if row.is_unnamed else chance[at] for at, row in enumerate(rows) if row.group == "near"]
+    threshold = float(np.quantile(near, DECLINED))
+    model = model_of(np.ones(len(rows), dtype=bool))
     names = msgspec.structs.fields(AnswerSignals)
     lines = [f"{name.name} = {value:.2f}" for name, value in zip(names, model.coef_[0], strict=True)]
     FILE.write_text(
         "# Fitted by `python -m benchmarks.declining --fit` on half the articles of agxqa, squad2, clapnq\n"
-        "# and xquad in six languages, with vectors of multilingual-e5-small; see AnswerSignals.\n"
-        f"offset = {model.intercept_[0]:.2f}\nthreshold = {chance[outside[at]]:.3f}\n\n[weights]\n"
+        "# and xquad in six languages and a part of benchmarks/outside.jsonl, with vectors of\n"
+        "# multilingual-e5-small; see AnswerSignals.\n"
+        f"offset = {model.intercept_[0]:.2f}\nthreshold = {threshold:.3f}\n\n[weights]\n"
         + "\n".join(lines)
         + "\n",
         "utf-8",

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.support.command import ragstone
 from tests.support.surfaces import shown
 
-from ragstone.features.check._types import TYPES, type_of
+from ragstone.features.check._types import type_of
 from ragstone.features.check.sets import FEWEST, check_set
 from ragstone.features.check.words import set_document
+from ragstone.kernel.corpus.question_types import TYPES
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Question
 

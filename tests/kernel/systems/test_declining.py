@@ -11,6 +11,7 @@ from ragstone.kernel.systems.declining import (
     answer_signals,
     answer_weights,
     is_weighed,
+    names_in,
 )
 from ragstone.kernel.systems.extracting import best_sentences
 
@@ -29,9 +30,10 @@ def embed_by(cosines):
     return embed
 
 
-def signals(question, passages, cosines=None, titles=()):
+def signals(question, passages, cosines=None, titles=(), lang=None, unheld=None):
     [quote] = best_sentences(question, passages, most=1, threshold=0)
-    return answer_signals(question, quote, passages, embed_by(cosines or {}), titles=titles)
+    embed = embed_by(cosines or {})
+    return answer_signals(question, quote, passages, embed, titles=titles, lang=lang, unheld=unheld)
 
 
 def test_similarity_begins_at_that_of_unrelated_texts():
@@ -59,6 +61,44 @@ def test_names_that_no_passage_holds_are_counted_but_not_the_first_word():
     assert signals("怎么配置 HSTS", [SOIL]).unknown_names == 1
 
 
+def test_a_function_word_is_no_name_and_in_german_a_capital_letter_says_nothing():
+    assert names_in("How do I deploy on Kubernetes 9?") == ["kubernetes", "9"]
+    assert names_in("Wie viel Wasser braucht der Boden 8a?", "de") == ["8a"]
+    assert names_in("Wie viel Wasser braucht der Boden?", "en") == ["wasser", "boden"]
+
+
+def test_words_that_no_document_holds_are_counted_where_all_documents_are_asked():
+    question = "Which warranty covers a tractor on sandy soil?"
+    asked = []
+
+    def unheld(words):
+        asked.extend(words)
+        return [word for word in words if word != "covers"]
+
+    assert signals(question, [SOIL]).unheld_words == 0
+    assert signals(question, [SOIL], unheld=unheld).unheld_words == 2
+    assert asked == ["warranty", "covers", "tractor"]  # the passage holds the others
+    assert signals("Which soil dries?", [SOIL], unheld=unheld).unheld_words == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "lacks"),
+    [
+        ("How many tractors need sandy soil?", "en", True),
+        ("How much water does sandy soil need?", "en", False),  # 12 mm
+        ("How much is 12 mm of water for sandy soil in May?", "en", True),  # 12 is the question's own
+        ("When does sandy soil dry?", "en", False),  # May
+        ("Who waters the sandy soil in May?", "en", True),
+        ("What needs sandy soil?", "en", False),
+        ("How many tractors need sandy soil?", None, False),
+        ("Wie viele Traktoren brauchen sandy soil?", "de", True),
+    ],
+)
+def test_an_amount_a_time_or_a_person_that_is_asked_for_is_in_the_sentence(question, lang, lacks):
+    text = "Sandy soil needs 12 mm of water a week in May." if "water" in question else "Sandy soil dries in May."
+    assert signals(question, [text], lang=lang).lacks_type == lacks
+
+
 def test_the_probability_is_that_of_the_weights():
     [quote] = best_sentences("sandy soil in May", [SOIL], most=1)
     embed = embed_by({quote.text: 0.95})
@@ -71,9 +111,10 @@ def test_the_probability_is_that_of_the_weights():
     assert answer_probability("sandy soil in May", quote, [SOIL], embed) == pytest.approx(expected)
 
 
-def test_what_speaks_for_an_answer_raises_the_probability_and_a_strange_name_lowers_it():
+def test_what_speaks_for_an_answer_raises_the_probability_and_what_is_missing_lowers_it():
     weights = msgspec.structs.asdict(answer_weights().weights)
-    assert weights.pop("unknown_names") < 0 < min(weights.values())
+    missing = [weights.pop(name) for name in ("unknown_names", "unheld_words", "lacks_type")]
+    assert max(missing) < 0 < min(weights.values())
     assert 0 < answer_weights().threshold < 1
 
 

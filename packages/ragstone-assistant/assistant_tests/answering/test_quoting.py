@@ -118,6 +118,29 @@ def test_the_packaged_embedder_decides_whether_the_best_sentence_is_quoted(
     assert quoted("How much nitrogen does maize need?").kind == "answer"
 
 
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("How much nitrogen does maize need in Peru?", "refusal"),
+        ("May I ask how much nitrogen maize needs?", "answer"),  # I is no name, nor is the first word
+    ],
+)
+def test_a_question_that_names_what_no_document_does_is_refused(question: str, kind: str) -> None:
+    def unheld(words):
+        return [word for word in words if word in ("peru", "i", "may")]
+
+    assert quoted(question, unheld=unheld).kind == kind
+    assert quoted(question).kind == "answer"
+
+
+def test_across_languages_a_name_may_be_written_otherwise() -> None:
+    def embed(texts, _role):
+        near = [0.9 if "nitrogen" in text else 1.0 if "?" in text else 0.0 for text in texts]
+        return np.array([[one, (1 - one * one) ** 0.5] for one in near], np.float32)
+
+    assert quoted("¿Cuánto fertilizante en Alemania?", lang="es", embed=embed, unheld=list).kind == "answer"
+
+
 @pytest.mark.parametrize(("likeness", "kind"), [(0.9, "answer"), (0.1, "refusal")])
 def test_across_languages_the_nearest_sentence_by_its_vector_is_quoted(likeness: float, kind: str) -> None:
     def embed(texts, _role):

@@ -126,6 +126,18 @@ async def test_k_blank_questions_and_an_empty_base(tmp_path):
         )
 
 
+async def test_words_that_no_passage_holds_in_any_form_are_unheld(tmp_path):
+    async with knowledge_in(tmp_path) as knowledge:
+        assert knowledge.unheld(["maize"]) == ["maize"]
+        await knowledge.build([write(tmp_path / "docs", **TEXTS)])
+        assert knowledge.unheld(["maize", "kubernetes", "stands", "standing", "soils", "9"]) == [
+            "kubernetes",
+            "soils",
+            "9",
+        ]  # of five letters and more the first five do
+        assert knowledge.unheld([]) == []
+
+
 async def test_many_search_while_a_build_goes_on(tmp_path, store):
     docs = write(tmp_path / "docs", **TEXTS)
     async with knowledge_in(tmp_path, **store) as knowledge:

@@ -98,9 +98,9 @@ async def open_assistant(
             opened = await stack.enter_async_context(open_session(settings, serving=True))
         knowledge = await stack.enter_async_context(opened_knowledge(settings, opened))
         model = await _open_model(section, opened)
-        answering = _answering(
-            section, opened, model, domain, await _open_translator(settings, opened, tags, domain)
-        )
+        translator = await _open_translator(settings, opened, tags, domain)
+        answering = _answering(section, opened, model, domain, translator)
+        answering = msgspec.structs.replace(answering, unheld=knowledge.unheld)
         search, coverage = knowledge.search, Coverage(tags, knowledge.filters, domain.sensitive)
         documents = documents_tool(
             search,

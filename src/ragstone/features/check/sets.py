@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from ragstone.features.check._types import TYPES, QuestionType, type_of
+from ragstone.features.check._types import type_of
+from ragstone.kernel.corpus.question_types import TYPES, QuestionType
 from ragstone.kernel.dataset.repeats import find_repeats
 from ragstone.kernel.dataset.split import documents_of
 from ragstone.kernel.dataset.standing import why_left_out

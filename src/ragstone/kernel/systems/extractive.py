@@ -30,7 +30,7 @@ def quote_contexts(
             question.question, texts, most=declared.sentences, threshold=declared.threshold
         )
     else:
-        sentences = _probable(question.question, texts, declared, embed)
+        sentences = _probable(question, texts, declared, embed)
     passages = [
         sentence.passage for sentence in sentences
     ]  # that of the best first; in each the order of its text
@@ -52,10 +52,13 @@ def quote_contexts(
 
 
 def _probable(
-    question: str, texts: list[str], declared: ExtractiveSystem, embed: Embed
+    question: Question, texts: list[str], declared: ExtractiveSystem, embed: Embed
 ) -> list[AnswerSentence]:
     """Return what words alone would quote, or the best sentence, if that is probable enough; else none."""
-    first = best_sentences(question, texts, most=1, threshold=0.0)
-    if not first or not is_answer(question, first[0], texts, embed, threshold=declared.threshold):
+    asked, threshold = question.question, declared.threshold
+    first = best_sentences(asked, texts, most=1, threshold=0.0)
+    if not first or not is_answer(
+        asked, first[0], texts, embed, threshold=threshold, lang=question.lang
+    ):
         return []
-    return best_sentences(question, texts, most=declared.sentences) or first
+    return best_sentences(asked, texts, most=declared.sentences) or first

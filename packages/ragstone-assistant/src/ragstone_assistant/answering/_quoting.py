@@ -11,7 +11,7 @@ import numpy as np
 from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import search_terms
 from ragstone.kernel.embedding.model import Embed
-from ragstone.kernel.systems.declining import UNRELATED, is_answer, is_weighed
+from ragstone.kernel.systems.declining import UNRELATED, Unheld, is_answer, is_weighed, names_in
 from ragstone.kernel.systems.extracting import FIRST, AnswerSentence, best_sentences
 from ragstone_assistant.answering.sentences import with_marks
 from ragstone_assistant.answering.support import content_words, share_held
@@ -45,14 +45,17 @@ class Quotes(msgspec.Struct, frozen=True):
     foreign: tuple[ForeignQuote, ...] = ()
 
 
-async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: Embed) -> Quotes:
+async def quoted(
+    question: str, passages: Sequence[Passage], lang: str, embed: Embed, unheld: Unheld | None = None
+) -> Quotes:
     """Return the sentences that answer a question best, each with its mark.
 
     passages: best first, their text cleaned of what speaks to a model. Those in the user's language are
     quoted before others. Where none of these answers, and there are others, the nearest sentence by its
     vector; a line before quotes in other languages says which ones these are. Whether passages in the user's
     language answer is asked with words and vectors, if the embedder is the packaged one; else with words.
-    A question without a letter, such as "2+2", is answered by none.
+    A question without a letter, such as "2+2", is answered by none; nor is one that names what no document
+    does, where there are passages in its language. unheld: asks all documents.
     """
     if not any(map(str.isalpha, question)):
         return Quotes("", ())
@@ -61,9 +64,12 @@ async def quoted(question: str, passages: Sequence[Passage], lang: str, embed: E
         [passage for passage, code in zip(passages, spoken, strict=True) if (code == lang) is is_own]
         for is_own in (True, False)
     )
+    if own and unheld is not None and unheld(names_in(question, lang)):
+        return Quotes("", ())
     weighed = embed if is_weighed(embed) else None
+    find = partial(_best, lang=lang, embed=weighed, unheld=unheld)
     sentences = (
-        await asyncio.to_thread(_best, question, own, weighed)
+        await asyncio.to_thread(find, question, own)
         or _best(question, others)
         or await asyncio.to_thread(_alike, question, passages, lang, embed)
     )
@@ -100,37 +106,57 @@ def _language(passage: Passage, lang: str) -> str:
 
 
 def _best(
-    question: str, passages: Sequence[Passage], embed: Embed | None = None
+    question: str,
+    passages: Sequence[Passage],
+    *,
+    lang: str | None = None,
+    embed: Embed | None = None,
+    unheld: Unheld | None = None,
 ) -> list[tuple[str, Passage]]:
     """Return the best sentences, with their passages.
 
     Whether any answers is asked with the words that carry the question's content; with `embed`, by how
-    probable it is that the best one does. Which, with these words and with all of the question, half and
-    half: on squad2 and agxqa that finds more answers than either.
+    probable it is that the best one does.
     """
     texts, titles = [passage.text for passage in passages], [passage.title for passage in passages]
-    find = partial(best_sentences, passages=texts, titles=titles, most=COMPARED)
-    content_of = content_words(question)
-    content = " ".join(content_of) or question
-    if embed is None and not (find(content) or any(_holds_half(content_of, passage) for passage in passages)):
+    content = content_words(question)
+    if embed is None and not (
+        best_sentences(" ".join(content) or question, texts, titles=titles)
+        or any(_holds_half(content, passage) for passage in passages)
+    ):
         return []
-    shares: dict[AnswerSentence, float] = {}  # of the whole question, where it has the sentence
+    best = ranked(question, texts, titles)
+    if (
+        embed is not None
+        and best
+        and not is_answer(question, best[0][0], texts, embed, titles=titles, lang=lang, unheld=unheld)
+    ):
+        return []
+    return [
+        (sentence.text, passages[sentence.passage])
+        for sentence, score in best
+        if score >= SECOND * best[0][1]
+    ]
+
+
+def ranked(
+    question: str, texts: Sequence[str], titles: Sequence[str]
+) -> list[tuple[AnswerSentence, float]]:
+    """Return the best sentences of passages, best first, with what they are ordered by.
+
+    That is half the score of the whole question, and half that of the words that carry its content: on squad2
+    and agxqa that finds more answers than either. The score of a sentence is that of the whole question.
+    """
+    find = partial(best_sentences, passages=texts, titles=titles, most=COMPARED, threshold=0.0)
+    shares: dict[AnswerSentence, float] = {}
     scores: dict[AnswerSentence, float] = {}
-    for asked in (question, content):
-        for sentence in find(asked, threshold=0.0):
+    for asked in (question, " ".join(content_words(question)) or question):
+        for sentence in find(asked):
             bare = msgspec.structs.replace(sentence, score=0.0)
             scores[bare] = scores.get(bare, FIRST / 2 * (sentence.passage == 0)) + sentence.score / 2
             shares.setdefault(bare, sentence.score)
     best = sorted(scores, key=scores.__getitem__, reverse=True)[:MOST]
-    if embed is not None and best:
-        quote = msgspec.structs.replace(best[0], score=shares[best[0]])
-        if not is_answer(question, quote, texts, embed, titles=titles):
-            return []
-    return [
-        (sentence.text, passages[sentence.passage])
-        for sentence in best
-        if scores[sentence] >= SECOND * scores[best[0]]
-    ]
+    return [(msgspec.structs.replace(sentence, score=shares[sentence]), scores[sentence]) for sentence in best]
 
 
 def _holds_half(wanted: Sequence[str], passage: Passage) -> bool:

@@ -11,6 +11,7 @@ from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.errors import RagstoneError
 from ragstone.kernel.llm import CallFailed, Prompt, Reply, Stream
 from ragstone.kernel.records import Usage
+from ragstone.kernel.systems.declining import Unheld
 from ragstone.kernel.systems.prompting import AnsweringPrompt
 from ragstone_assistant._domain import SensitiveTerms
 from ragstone_assistant.answering._checking import Checker
@@ -33,7 +34,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
     two languages; it is called in a thread. context_tokens: of the model, prompt and reply together. model:
     its name, for `Said.model`. refusals: language -> what a refusal begins with, for the audience.
     translator: of quotes in another language than the question; without one, the line before them says which
-    language it is.
+    language it is. unheld: asks all documents for words, so that what none of them names is not answered.
     """
 
     stream: Stream | None
@@ -45,6 +46,7 @@ class Answering(msgspec.Struct, frozen=True, kw_only=True):
     sensitive: SensitiveTerms = msgspec.field(default_factory=SensitiveTerms)
     refusals: dict[str, str] = {}
     translator: QuoteTranslator | None = None
+    unheld: Unheld | None = None
 
     def without_model(self) -> "Answering":
         """Return the means of quotes, where the model has failed; it does not translate them either."""
@@ -133,7 +135,7 @@ async def _quote(
 ) -> Said | None:
     """Quote what answers a question, with its translation where there is a translator; None where no passage
     does."""
-    quotes = await quoted(question, passages, outcome.lang, answering.embed)
+    quotes = await quoted(question, passages, outcome.lang, answering.embed, answering.unheld)
     if not quotes.text:
         return None
     voice.say(quotes.text)

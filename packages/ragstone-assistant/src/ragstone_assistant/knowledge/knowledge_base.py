@@ -169,6 +169,17 @@ class KnowledgeBase:
                 self._taken = take_snapshot(self._kept.catalogue, self._kept.identity)
             return self._taken
 
+    def unheld(self, words: Sequence[str]) -> list[str]:
+        """Return those of the words, folded as `tokenize` folds them, that no passage and no title holds.
+
+        A word is held by an inflected form of it too, as in search.
+        """
+        snapshot = self._snapshot()
+        if not words or not snapshot.chunks:
+            return list(words)
+        hits = snapshot.by_words(words, 1, None)
+        return [word for word, found in zip(words, hits, strict=True) if not found]
+
     def sources(self) -> list[str]:
         """Return the absolute paths that were ever built from."""
         return self._kept.catalogue.sources()
