@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from benchmarks.outside import EXAMPLES, INSIDE, signalled
 
 import ragstone
-from benchmarks.outside import EXAMPLES, INSIDE, signalled
 from ragstone.kernel.config import ExtractiveSystem, Settings
 from ragstone.kernel.corpus.tokens import function_words, search_terms, word_terms
 from ragstone.kernel.embedding.opening import open_embedder
@@ -113,7 +113,9 @@ def rows_of(pack: str, fitted: bool, n: int, settings: Settings, *, others: bool
             part[step // 2 * others :: step][:most] for part, step in zip((here, strange), steps, strict=True)
         )
 
-        def add(kind: str, some: Sequence[dict[str, Any]], among: Sequence[dict[str, Any]]) -> None:
+        def add(
+            kind: str, some: Sequence[dict[str, Any]], among: Sequence[dict[str, Any]], lang: str = lang
+        ) -> None:
             held = frozenset(term for row in among for term in search_terms(f"{row['title']} {row['text']}"))
             for row, passages in zip(some, retrieved(some, among, settings), strict=True):
                 refs = tuple(row.get("references") or [row["reference_answer"]]) if kind == "own" else ()
@@ -208,8 +210,8 @@ def show_pack(pack: str, n: int, settings: Settings, *, others: bool) -> None:
 
 
 class FitRow(NamedTuple):
-    """What is fitted on. source: a pack or an example; group: useful, outside, swapped, near or far; near: what
-    a question of an example is near to, so that a fold holds all of one. is_unnamed: declined by a rule."""
+    """What is fitted on. source: a pack or an example; group: one of SHARES; near: what a question of an
+    example is near to, so that a fold holds all of one. is_unnamed: declined by a rule."""
 
     source: str
     group: str
@@ -259,8 +261,8 @@ def rows_of_examples(settings: Settings) -> Iterator[FitRow]:
 def fit(n: int, settings: Settings) -> None:
     """Fit the weights and the threshold, and write the file.
 
-    A group of a source weighs its share, however many its rows are. The threshold is that of probabilities by weights
-    that were fitted without what a question is near to.
+    A group of a source weighs its share, however many its rows are. The threshold is that of probabilities
+    by weights that were fitted without what a question is near to.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -275,7 +277,9 @@ def fit(n: int, settings: Settings) -> None:
 
     def model_of(chosen: np.ndarray) -> LogisticRegression:
         model = LogisticRegression(C=1e3, max_iter=5000)
-        return model.fit(table[chosen], is_useful[chosen], sample_weight=weight[chosen] / weight[chosen].mean())
+        return model.fit(
+            table[chosen], is_useful[chosen], sample_weight=weight[chosen] / weight[chosen].mean()
+        )
 
     fold = np.array([zlib.crc32(row.near.encode()) % FOLDS if row.near else -1 for row in rows])
     chance = np.zeros(len(rows))

@@ -25,7 +25,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.statistics import wilson_interval
@@ -46,12 +45,13 @@ EXAMPLES = ("manual-assistant", "assistant")
 FAR = {"squad2": "fit", "bankfaq": "fit", "clapnq": "test", "xquad": "test"}
 N_FAR = 30  # of a pack
 INSIDE = "inside"
+PARTS = ("fit", "test", "seen")
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 class Asked(NamedTuple):
-    """A question. kind: near, far or inside; part: fit, test or seen; near: the document that it is near to, or
-    its pack; expects: one of these makes it right."""
+    """A question. kind: near, far or inside; part: one of PARTS; near: the document it is near to, or pack;
+    expects: one of these makes it right."""
 
     example: str
     kind: str
@@ -87,27 +87,46 @@ def asked_of(example: str) -> Iterator[Asked]:
         if row["example"] == example:
             expects = tuple(row.get("expect", {}).get("contains_any", ()))
             yield Asked(
-                example, INSIDE if row["answerable"] else "near", part_of(row["near"]), row["near"], row["question"], expects
+                example,
+                INSIDE if row["answerable"] else "near",
+                part_of(row["near"]),
+                row["near"],
+                row["question"],
+                expects,
             )
     for pack, part in FAR.items():
-        rows = [row for row in read(PACKS / pack / "questions.jsonl") if row["answerable"] and row["lang"] == "en"]
+        rows = [
+            row for row in read(PACKS / pack / "questions.jsonl") if row["answerable"] and row["lang"] == "en"
+        ]
         for row in rows[:: len(rows) // N_FAR][:N_FAR]:
             yield Asked(example, "far", part, pack, row["question"])
     if example == "assistant":
         for row in read(PACKS / "agxqa" / "questions.jsonl"):
             if zlib.crc32(row["id"].encode()) % 3 == 0:
-                yield Asked(example, INSIDE, part_of(row["document_id"]), row["document_id"], row["question"], tuple(row["references"]))
+                yield Asked(
+                    example,
+                    INSIDE,
+                    part_of(row["document_id"]),
+                    row["document_id"],
+                    row["question"],
+                    tuple(row["references"]),
+                )
     else:
         for row in read(ROOT / "examples" / example / "questions.jsonl"):
             expects = tuple(row.get("expect", {}).get("contains_any", ()))
-            yield Asked(example, INSIDE if row["answerable"] else "near", "seen", row["id"], row["question"], expects)
+            yield Asked(
+                example, INSIDE if row["answerable"] else "near", "seen", row["id"], row["question"], expects
+            )
 
 
 async def signalled(example: str, folder: Path, k: int = 5) -> list[Signalled]:
     """Return the questions to an example with their signals; folder: keeps its knowledge base and vectors."""
     copy = folder / example
     shutil.copytree(
-        ROOT / "examples" / example, copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".ragstone", "logs")
+        ROOT / "examples" / example,
+        copy,
+        dirs_exist_ok=True,
+        ignore=shutil.ignore_patterns(".ragstone", "logs"),
     )
     settings = load_settings(copy / "ragstone.toml")
     build_knowledge(settings=settings)
@@ -124,7 +143,9 @@ async def signalled(example: str, folder: Path, k: int = 5) -> list[Signalled]:
             rows.append(
                 Signalled(
                     asked,
-                    answer_signals(question, best[0][0], texts, embed, titles=titles, lang="en", unheld=unheld)
+                    answer_signals(
+                        question, best[0][0], texts, embed, titles=titles, lang="en", unheld=unheld
+                    )
                     if best
                     else None,
                     any(part.casefold().strip(". ") in quote.casefold() for part in asked.expects),
@@ -145,34 +166,38 @@ def is_quoted(row: Signalled, threshold: float) -> bool:
     return row.signals is not None and not row.is_unnamed and probability_of(row.signals) >= threshold
 
 
+def declined(rows: Sequence[Signalled], kind: str, threshold: float) -> str:
+    """Return how many of a kind are declined."""
+    return share([not is_quoted(row, threshold) for row in rows if row.asked.kind == kind])
+
+
+def quoted(rows: Sequence[Signalled], threshold: float, *, is_right: bool) -> str:
+    """Return how many of those inside get a right quote, or a useless one."""
+    inside = [row for row in rows if row.asked.kind == INSIDE]
+    return share([is_quoted(row, threshold) and row.is_right is is_right for row in inside])
+
+
 def show(rows: Sequence[Signalled], threshold: float) -> None:
     """Print the figures of each kind and part."""
-    for example in (*EXAMPLES, "both"):
-        for part in ("fit", "test", "seen"):
-            of = [row for row in rows if row.asked.part == part and row.asked.example in (example, *EXAMPLES * (example == "both"))]
+    for examples in (*((example,) for example in EXAMPLES), EXAMPLES):
+        for part in PARTS:
+            of = [row for row in rows if row.asked.part == part and row.asked.example in examples]
+            head = f"{' and '.join(examples):28} {part:5}"
             for kind in dict.fromkeys(row.asked.kind for row in of):
-                some = [row for row in of if row.asked.kind == kind]
-                quoted = [is_quoted(row, threshold) for row in some]
                 if kind != INSIDE:
-                    print(f"{example:17}{part:5}{kind:7} declined {share([not it for it in quoted])}")
+                    print(f"{head}{kind:7} declined {declined(of, kind, threshold)}")
                     continue
-                right = [it and row.is_right for it, row in zip(quoted, some, strict=True)]
-                useless = [it and not row.is_right for it, row in zip(quoted, some, strict=True)]
-                print(f"{example:17}{part:5}{kind:7} right {share(right)}, useless {share(useless)}")
+                right, useless = (quoted(of, threshold, is_right=it) for it in (True, False))
+                print(f"{head}{kind:7} right {right}, useless {useless}")
 
 
 def show_curve(rows: Sequence[Signalled]) -> None:
-    """Print for each threshold what is declined and what is right, of the part that was set aside."""
+    """Print for each threshold what is declined, right and useless, of the part that was set aside."""
     test = [row for row in rows if row.asked.part == "test"]
     for threshold in sorted({*THRESHOLDS, answer_weights().threshold}):
-        quoted = [is_quoted(row, threshold) for row in test]
-        figures = [f"{threshold:.3f}"]
-        for kind in ("near", "far"):
-            figures.append(share([not it for it, row in zip(quoted, test, strict=True) if row.asked.kind == kind]))
-        inside = [(it, row.is_right) for it, row in zip(quoted, test, strict=True) if row.asked.kind == INSIDE]
-        figures.append(share([it and right for it, right in inside]))
-        figures.append(share([it and not right for it, right in inside]))
-        print("| " + " | ".join(figures) + " |")
+        figures = [declined(test, kind, threshold) for kind in ("near", "far")]
+        figures += [quoted(test, threshold, is_right=it) for it in (True, False)]
+        print(f"| {threshold:.2f} | " + " | ".join(figures) + " |")
 
 
 def main() -> None:
@@ -181,7 +206,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--curve", action="store_true", help="threshold by threshold")
-    parser.add_argument("--folder", type=Path, default=ROOT / ".ragstone" / "outside", help="keeps the vectors")
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / ".ragstone" / "outside", help="keeps the vectors"
+    )
     chosen = parser.parse_args()
     rows = [row for example in EXAMPLES for row in asyncio.run(signalled(example, chosen.folder))]
     show(rows, answer_weights().threshold)

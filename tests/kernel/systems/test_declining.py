@@ -95,7 +95,11 @@ def test_words_that_no_document_holds_are_counted_where_all_documents_are_asked(
     ],
 )
 def test_an_amount_a_time_or_a_person_that_is_asked_for_is_in_the_sentence(question, lang, lacks):
-    text = "Sandy soil needs 12 mm of water a week in May." if "water" in question else "Sandy soil dries in May."
+    text = (
+        "Sandy soil needs 12 mm of water a week in May."
+        if "water" in question
+        else "Sandy soil dries in May."
+    )
     assert signals(question, [text], lang=lang).lacks_type == lacks
 
 

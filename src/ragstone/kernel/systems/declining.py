@@ -21,7 +21,9 @@ from ragstone.kernel.systems.extracting import AnswerSentence
 MOST_NAMES = 2  # names that no passage holds: a third says no more
 MOST_UNHELD = 2  # words that no document holds: a third says no more
 NOUNS_IN_CAPITALS = frozenset(["de", "lb"])  # there a capital letter makes no name
-_WORD_INSIDE = re.compile(r"(?<![.!?]\s)(?<!^)\b[^\W\d_]\w+")  # a sentence, so that a capital letter says something
+_WORD_INSIDE = re.compile(
+    r"(?<![.!?]\s)(?<!^)\b[^\W\d_]\w+"
+)  # a sentence, so that a capital letter says something
 
 UNRELATED = (
     "The museum shows paintings from three centuries. Guided tours begin every hour at the main entrance; "
@@ -174,7 +176,8 @@ def names_in(question: str, lang: str | None = None) -> list[str]:
     """Return the names in a question, as `tokenize` folds words: `Kubernetes`, `HSTS`, `8a`.
 
     A name is a word with a digit, or with a capital letter that is not the first of the question, and no
-    function word. Where all is in capitals, and in a language that writes every noun with one, they say nothing.
+    function word. Where all is in capitals, and in a language that writes every noun with one, they say
+    nothing.
     """
     in_capitals = all(letter.isupper() for letter in question if letter.isalpha())
     tells = not in_capitals and lang not in NOUNS_IN_CAPITALS
@@ -183,9 +186,7 @@ def names_in(question: str, lang: str | None = None) -> list[str]:
         for n, (start, end, word) in enumerate(token_spans(question))
         if any(map(str.isdecimal, word))
         or (
-            tells
-            and any(map(str.isupper, question[start + (n == 0) : end]))
-            and word not in function_words()
+            tells and any(map(str.isupper, question[start + (n == 0) : end])) and word not in function_words()
         )
     ]
 

@@ -57,8 +57,6 @@ def _probable(
     """Return what words alone would quote, or the best sentence, if that is probable enough; else none."""
     asked, threshold = question.question, declared.threshold
     first = best_sentences(asked, texts, most=1, threshold=0.0)
-    if not first or not is_answer(
-        asked, first[0], texts, embed, threshold=threshold, lang=question.lang
-    ):
+    if not first or not is_answer(asked, first[0], texts, embed, threshold=threshold, lang=question.lang):
         return []
     return best_sentences(asked, texts, most=declared.sentences) or first

@@ -139,9 +139,7 @@ def _best(
     ]
 
 
-def ranked(
-    question: str, texts: Sequence[str], titles: Sequence[str]
-) -> list[tuple[AnswerSentence, float]]:
+def ranked(question: str, texts: Sequence[str], titles: Sequence[str]) -> list[tuple[AnswerSentence, float]]:
     """Return the best sentences of passages, best first, with what they are ordered by.
 
     That is half the score of the whole question, and half that of the words that carry its content: on squad2
@@ -156,7 +154,9 @@ def ranked(
             scores[bare] = scores.get(bare, FIRST / 2 * (sentence.passage == 0)) + sentence.score / 2
             shares.setdefault(bare, sentence.score)
     best = sorted(scores, key=scores.__getitem__, reverse=True)[:MOST]
-    return [(msgspec.structs.replace(sentence, score=shares[sentence]), scores[sentence]) for sentence in best]
+    return [
+        (msgspec.structs.replace(sentence, score=shares[sentence]), scores[sentence]) for sentence in best
+    ]
 
 
 def _holds_half(wanted: Sequence[str], passage: Passage) -> bool:
