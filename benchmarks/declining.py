@@ -22,6 +22,7 @@ import asyncio
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -223,6 +224,11 @@ class FitRow(NamedTuple):
 SHARES = {"useful": 1.0, "outside": 1 - SWAPPED, "swapped": SWAPPED, "near": 1 - FAR, "far": FAR}
 
 
+def unheld_by(held: frozenset[str], words: Sequence[str]) -> list[str]:
+    """Return those of the words that documents with these search terms do not hold."""
+    return [word for word in words if held.isdisjoint(word_terms(word))]
+
+
 def rows_of_packs(n: int, settings: Settings) -> Iterator[FitRow]:
     """Yield the rows of the half of the packs that is fitted on."""
     embed = open_embedder("packaged", settings.path(".ragstone"))
@@ -240,9 +246,7 @@ def rows_of_packs(n: int, settings: Settings) -> Iterator[FitRow]:
                     row.passages,
                     embed,
                     lang=row.lang,
-                    unheld=lambda words, held=row.held: [
-                        word for word in words if held.isdisjoint(word_terms(word))
-                    ],
+                    unheld=partial(unheld_by, row.held),
                 )
                 group = "useful" if is_useful else "swapped" if row.kind == "swapped" else "outside"
                 yield FitRow(pack, group, "", signals)
