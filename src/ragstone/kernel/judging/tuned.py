@@ -4,10 +4,13 @@ They can say nothing about how good it is.
 """
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from ragstone.kernel.errors import plural
-from ragstone.kernel.judging.fields import JudgeFields
 from ragstone.kernel.records import Answer, Metadata
+
+if TYPE_CHECKING:
+    from ragstone.kernel.judging.fields import JudgeFields
 
 TUNED: Metadata = {"tuned": True}
 """What the metadata of a judgement says of a question that the judge was tuned on."""
@@ -36,7 +39,7 @@ def question_digest(question_id: str, question: str | None = None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
-def is_tuned_on(judge: JudgeFields, answer: Answer) -> bool:
+def is_tuned_on(judge: "JudgeFields", answer: Answer) -> bool:
     """Return whether the judge's prompt shows this question as an example, or was fitted on it."""
     if not (judge.tuned_on or judge.shown):
         return False
