@@ -2,7 +2,6 @@ import msgspec
 import pytest
 
 from ragstone.kernel.judging import load_judge, question_digest
-from ragstone.kernel.judging.tuned import is_tuned_on
 from ragstone.kernel.records import Answer
 
 
@@ -29,14 +28,14 @@ def test_half_a_surrogate_pair_has_a_digest():
 def test_a_question_is_known_by_text_or_id():
     by_text, by_id = question_digest("q9", "Why?"), question_digest("q1")
     answer = Answer(question_id="q1", question="Why?", answer="x")
-    assert is_tuned_on(tuned_on(by_text), answer)
-    assert is_tuned_on(tuned_on(by_id), answer)
-    assert not is_tuned_on(tuned_on(), answer)
-    assert not is_tuned_on(tuned_on(question_digest("q2", "How?")), answer)
+    assert tuned_on(by_text).is_tuned_on(answer)
+    assert tuned_on(by_id).is_tuned_on(answer)
+    assert not tuned_on().is_tuned_on(answer)
+    assert not tuned_on(question_digest("q2", "How?")).is_tuned_on(answer)
 
 
 def test_a_row_without_its_question_is_known_by_its_id():
-    assert is_tuned_on(tuned_on(question_digest("q1")), Answer(question_id="q1", answer="x"))
+    assert tuned_on(question_digest("q1")).is_tuned_on(Answer(question_id="q1", answer="x"))
 
 
 def test_only_examples_that_are_shown_count():
@@ -44,10 +43,10 @@ def test_only_examples_that_are_shown_count():
     first, second = (
         Answer(question_id="q", question=example.question, answer="x") for example in rubric.examples[:2]
     )
-    assert is_tuned_on(rubric, first)
-    assert not is_tuned_on(rubric, second)
-    assert is_tuned_on(load_judge("rubric@shots=2"), second)
-    assert not is_tuned_on(load_judge("rubric"), first)  # shots = 0
+    assert rubric.is_tuned_on(first)
+    assert not rubric.is_tuned_on(second)
+    assert load_judge("rubric@shots=2").is_tuned_on(second)
+    assert not load_judge("rubric").is_tuned_on(first)  # shots = 0
 
 
 def test_examples_without_a_question_match_no_row():
@@ -55,4 +54,4 @@ def test_examples_without_a_question_match_no_row():
         load_judge("rubric@shots=1"),
         examples=[msgspec.structs.replace(load_judge("rubric").examples[0], question=None)],
     )
-    assert not is_tuned_on(judge, Answer(question_id="", question=None, answer="x"))
+    assert not judge.is_tuned_on(Answer(question_id="", question=None, answer="x"))

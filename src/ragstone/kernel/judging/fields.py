@@ -15,6 +15,7 @@ import msgspec
 
 from ragstone.kernel.config import Section, Temperature
 from ragstone.kernel.judging.finding import Finding, JudgeContext
+from ragstone.kernel.judging.tuned import question_digest
 from ragstone.kernel.records import NO_MODEL, Answer, Context
 
 PARTS = ("question", "reference", "answer", "contexts")
@@ -251,6 +252,16 @@ class JudgeFields(Section, frozen=True, kw_only=True, tag_field="kind"):
     def shown(self) -> Sequence[Example]:
         """The examples that the model is shown."""
         return ()
+
+    def is_tuned_on(self, answer: Answer) -> bool:
+        """Return whether the prompt shows the answer's question as an example, or was fitted on it."""
+        if not (self.tuned_on or self.shown):
+            return False
+        own = {question_digest(answer.question_id), question_digest(answer.question_id, answer.question)}
+        return bool(
+            own.intersection(self.tuned_on)
+            or any(question_digest("", example.question) in own for example in self.shown if example.question)
+        )
 
     @property
     def own_texts(self) -> Mapping[str, str]:

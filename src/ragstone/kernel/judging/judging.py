@@ -12,7 +12,7 @@ from ragstone.kernel.judging.finding import (
     renewing,
 )
 from ragstone.kernel.judging.inputs import gather_inputs
-from ragstone.kernel.judging.tuned import TUNED, is_tuned_on
+from ragstone.kernel.judging.tuned import TUNED
 from ragstone.kernel.llm import DEADLINE, CallFailed
 from ragstone.kernel.records import Answer, Judgement, Metadata, Status
 
@@ -75,7 +75,7 @@ def judgements_of(
 
     Tokens and cost stand in the first alone, so that sums over rows are right.
     """
-    metadata: Metadata = (TUNED if is_tuned_on(judge, answer) else {}) | reply_notes(answer)
+    metadata: Metadata = (TUNED if judge.is_tuned_on(answer) else {}) | reply_notes(answer)
     whole = Judgement(
         question_id=answer.question_id,
         system=answer.system,

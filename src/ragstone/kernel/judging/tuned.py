@@ -4,13 +4,9 @@ They can say nothing about how good it is.
 """
 
 import hashlib
-from typing import TYPE_CHECKING
 
 from ragstone.kernel.errors import plural
-from ragstone.kernel.records import Answer, Metadata
-
-if TYPE_CHECKING:
-    from ragstone.kernel.judging.fields import JudgeFields
+from ragstone.kernel.records import Metadata
 
 TUNED: Metadata = {"tuned": True}
 """What the metadata of a judgement says of a question that the judge was tuned on."""
@@ -37,14 +33,3 @@ def question_digest(question_id: str, question: str | None = None) -> str:
     """
     text = " ".join((question or question_id).casefold().split())
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
-
-
-def is_tuned_on(judge: "JudgeFields", answer: Answer) -> bool:
-    """Return whether the judge's prompt shows this question as an example, or was fitted on it."""
-    if not (judge.tuned_on or judge.shown):
-        return False
-    own = {question_digest(answer.question_id), question_digest(answer.question_id, answer.question)}
-    return bool(
-        own.intersection(judge.tuned_on)
-        or any(question_digest("", example.question) in own for example in judge.shown if example.question)
-    )

@@ -26,7 +26,7 @@ from ragstone.kernel.judging import Judge
 from ragstone.kernel.judging.finding import CallCost, add_costs
 from ragstone.kernel.judging.stack import StackJudge
 from ragstone.kernel.judging.thresholds import fits, off_scale
-from ragstone.kernel.judging.tuned import is_tuned_on, left_out_text
+from ragstone.kernel.judging.tuned import left_out_text
 from ragstone.kernel.records import YES_NO, Answer, Judgement, Usage
 from ragstone.kernel.statistics import MAX_GRADES, Codes, Floats, is_yes_no
 
@@ -205,7 +205,7 @@ def worths_of_result(result: CandidateResult, rows: LearningRows) -> Floats:
 def untouched(rows: LearningRows, judges: Sequence[Judge]) -> LearningRows:
     """Return the rows on whose questions none of these judges, nor a judge within them, was fitted."""
     made = [each for judge in judges for each in (judge, *_within(judge))]
-    free = [n for n, row in enumerate(rows.answers) if not any(is_tuned_on(judge, row) for judge in made)]
+    free = [n for n, row in enumerate(rows.answers) if not any(judge.is_tuned_on(row) for judge in made)]
     return msgspec.structs.replace(
         rows,
         answers=[rows.answers[n] for n in free],
