@@ -218,10 +218,6 @@ def _protocol(card: ReportCard) -> list[Block]:
     ]
 
 
-def _measure(estimate: Estimate) -> Cell:
-    return Cell(precise(estimate.value), interval(estimate), "strong")
-
-
 def _difference(estimate: Estimate) -> Cell:
     return Cell(signed_decimal(estimate.value, 3), signed_interval(estimate), "strong")
 
@@ -232,7 +228,11 @@ def _measures(card: ReportCard) -> list[Block]:
         (Column("With people", text=True, short=""), lambda row: row[0]),
         (
             Column("Value", short="with people", beside="interval"),
-            lambda row: _difference(row[1]) if row[0] == "signed error" else _measure(row[1]),
+            lambda row: (
+                _difference(row[1])
+                if row[0] == "signed error"
+                else Cell(precise(row[1].value), interval(row[1]), "strong")
+            ),
         ),
     ]
     says: Made[tuple[str, Estimate]] = (

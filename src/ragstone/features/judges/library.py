@@ -94,22 +94,20 @@ def named_judges(settings: Settings, words: str = "") -> list[ListedJudge]:
 
 def near_judges(settings: Settings, words: str) -> list[ListedJudge]:
     """Return the judges whose words are near to those of a search: misspelt, or in another form."""
-    wanted = folded(words).split()
-    return [
-        entry
-        for entry in named_judges(settings)
-        if all(_is_near(word, _WORD.findall(folded(_searched(entry)))) for word in wanted)
-    ]
+    near, wanted = [], folded(words).split()
+    for entry in named_judges(settings):
+        known = _WORD.findall(folded(_searched(entry)))
+        if all(
+            any(each.startswith(word[:STEM]) for each in known) or get_close_matches(word, known, 1, NEAR)
+            for word in wanted
+        ):
+            near.append(entry)
+    return near
 
 
 def _searched(entry: ListedJudge) -> str:
     also = next((group.also for group in groups() if group.title == entry.group), "")
     return f"{entry.name} {entry.about} {entry.group} {also}"
-
-
-def _is_near(word: str, known: list[str]) -> bool:
-    begins = word[:STEM] if len(word) > STEM else word
-    return any(each.startswith(begins) for each in known) or bool(get_close_matches(word, known, 1, NEAR))
 
 
 def judge_library(

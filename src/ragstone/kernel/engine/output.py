@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import shutil
-from collections.abc import AsyncIterator, Callable, Container, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,14 +42,15 @@ def made_and_held(folder: Path, *copies: str) -> Iterator[None]:
             try:
                 yield
             except BaseException:
-                if is_new and not _has_more_than(folder, {PROGRESS, *copies}):
+                more = [
+                    file
+                    for file in folder.iterdir()
+                    if file.name.removesuffix(".partial") not in {PROGRESS, *copies}
+                    and (file.is_dir() or file.stat().st_size)
+                ]
+                if is_new and not more:
                     shutil.rmtree(folder, ignore_errors=True)
                 raise
-
-
-def _has_more_than(folder: Path, copies: Container[str]) -> bool:
-    names = ((file, file.name.removesuffix(".partial")) for file in folder.iterdir())
-    return any(name not in copies and (file.is_dir() or file.stat().st_size) for file, name in names)
 
 
 async def write_stream(

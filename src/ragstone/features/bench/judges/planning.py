@@ -58,7 +58,8 @@ def plan_judges(settings: Settings) -> JudgeGrid:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise ConfigError(f"[bench.judges]: no combination is left to measure. {reasons}")
     metric = _metric(declared, [judge for _, judge in variants.values()])
-    models = _models(settings, [judge for _, judge in variants.values()])
+    models = list(dict.fromkeys(declared.models or filter(None, [settings.judge.model])))
+    check_model_named([judge for _, judge in variants.values()], models[0] if models else None, IN_BENCH)
     cells = [
         cell_of(file, judge, model, declared.thresholds, several=len(models) > 1)
         for file, judge in variants.values()
@@ -156,12 +157,6 @@ def _metric(declared: JudgesBench, judges: Sequence[Judge]) -> str:
             f"{nearest(metric, unable.metrics)}"
         )
     return metric
-
-
-def _models(settings: Settings, judges: Sequence[Judge]) -> list[str]:
-    models = settings.bench.judges.models or ([settings.judge.model] if settings.judge.model else [])
-    check_model_named(judges, models[0] if models else None, IN_BENCH)
-    return list(dict.fromkeys(models))
 
 
 def models_tried(judge: Judge, models: Sequence[str]) -> Sequence[str]:
