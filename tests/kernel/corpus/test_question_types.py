@@ -28,4 +28,6 @@ def test_the_first_words_that_ask_give_the_type(text, lang, expected):
 
 
 def test_the_sentence_that_asks_is_given_with_it():
-    assert question_type("The pump is new. How deep is it? Thanks.", "en") == ("amount", "How deep is it?")
+    asks = "How deep is it?"
+    text = f"The pump is new. {asks} Thanks."
+    assert question_type(text, "en") == ("amount", asks)
