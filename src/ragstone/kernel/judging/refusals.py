@@ -120,7 +120,7 @@ def _languages() -> list[_Language]:
 def _begins(phrases: Iterable[str]) -> list[str]:
     """Return the beginnings of phrases, up to their first `*`, that none of the others is a beginning of."""
     begins = sorted({f" {' '.join(tokenize(phrase.partition('*')[0]))}" for phrase in phrases}, key=len)
-    return [one for at, one in enumerate(begins) if not any(map(one.startswith, begins[:at]))]
+    return [short for at, short in enumerate(begins) if not any(map(short.startswith, begins[:at]))]
 
 
 def _near(negations: Sequence[str], matters: Sequence[str], behind: int, before: int) -> str:

@@ -21,7 +21,7 @@ def as_system(value: Any) -> Any:
     """Return the name of a system; of a prompt its first words and a digest, the same for the same prompt."""
     if not is_prompt(value):
         return value
-    words = " ".join(value.split())
-    beginning = f"{words} "[: FIRST_WORDS + 1].rpartition(" ")[0] or words[:FIRST_WORDS]
-    digest = hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=2).hexdigest()
+    line = " ".join(value.split())
+    beginning = f"{line} "[: FIRST_WORDS + 1].rpartition(" ")[0] or line[:FIRST_WORDS]
+    digest = hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=2).hexdigest()
     return f"{beginning.rstrip('.!?,;:')}… ({digest})"

@@ -435,10 +435,10 @@ def _top(steps: Sequence[TraceStep]) -> TraceStep:
     One that looks something up is that only where no other was asked.
     """
     roots = _roots(steps)
-    asked = [step for step in roots if step.asked]
+    with_question = [step for step in roots if step.asked]
     return next(
-        (step for step in asked if step.kind == "trace"),
-        next((step for step in asked if step.kind not in _LOOKUPS), (asked or roots)[0]),
+        (step for step in with_question if step.kind == "trace"),
+        next((step for step in with_question if step.kind not in _LOOKUPS), (askers or roots)[0]),
     )
 
 
