@@ -438,7 +438,7 @@ def _top(steps: Sequence[TraceStep]) -> TraceStep:
     with_question = [step for step in roots if step.asked]
     return next(
         (step for step in with_question if step.kind == "trace"),
-        next((step for step in with_question if step.kind not in _LOOKUPS), (askers or roots)[0]),
+        next((step for step in with_question if step.kind not in _LOOKUPS), (with_question or roots)[0]),
     )
 
 
