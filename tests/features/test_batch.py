@@ -293,7 +293,7 @@ def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
     with running(*GATED) as base_url:
         with start(disturbed, base_url) as killed:
-            wait_for(base_url, "n_looks", 2)
+            wait_for(base_url, "n_looks", 2, killed)
             killed.send_signal(signal.SIGKILL)
             killed.communicate()
         let_go(base_url)
@@ -311,7 +311,7 @@ def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path):
 def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp_path, says):
     with running(*GATED) as base_url:
         with start(tmp_path, base_url) as stopped:
-            wait_for(base_url, "n_looks", 2)
+            wait_for(base_url, "n_looks", 2, stopped)
             os.kill(stopped.pid, signal.SIGINT)
             _, said = stopped.communicate()
         let_go(base_url)

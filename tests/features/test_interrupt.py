@@ -49,7 +49,7 @@ def press(process: subprocess.Popen[str]) -> str:
 
 def press_in_flight(process: subprocess.Popen[str], base_url: str) -> str:
     """Press Ctrl-C while calls wait at the gate, and let them go; return the last line on standard error."""
-    wait_for(base_url, "n_requests", N_BEFORE + N_IN_FLIGHT)
+    wait_for(base_url, "n_requests", N_BEFORE + N_IN_FLIGHT, process)
     os.kill(process.pid, signal.SIGINT)
     let_go(base_url)
     return last_line(process)
@@ -101,7 +101,7 @@ def test_a_row_that_needs_another_call_is_left_out(tmp_path):
         write_rows(tmp_path / "answers.jsonl", answers, Answer, force=True)
         words = ("judge", "answers.jsonl", "--judge", "faithfulness", *TO_FILE)
         with started(*words, cwd=tmp_path) as stopped:
-            wait_for(base_url, "n_requests", 1)
+            wait_for(base_url, "n_requests", 1, stopped)
             os.kill(stopped.pid, signal.SIGINT)
             let_go(base_url)
             said = last_line(stopped)
@@ -113,7 +113,7 @@ def test_an_endpoint_that_hangs_is_not_waited_for(tmp_path):
     with running(*HANGS) as base_url:
         make_project(tmp_path, base_url)
         with started(*COMMAND, cwd=tmp_path) as stopped:
-            wait_for(base_url, "in_flight", N_IN_FLIGHT)
+            wait_for(base_url, "in_flight", N_IN_FLIGHT, stopped)
             said = press(stopped)
         assert stats(base_url)["n_answered"] == 1
     assert said == f"ragstone: stopped. 1 of 60 judgements are in judgements.jsonl.partial. {GO_ON}"
@@ -135,7 +135,7 @@ def test_twice_stops_at_once(tmp_path):
         words = [sys.executable, "-c", PATIENT, *COMMAND]
         with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as stopped:
             try:
-                wait_for(base_url, "in_flight", N_IN_FLIGHT)
+                wait_for(base_url, "in_flight", N_IN_FLIGHT, stopped)
                 os.kill(stopped.pid, signal.SIGINT)
                 time.sleep(1)  # two at once are one
                 said = press(stopped)
@@ -211,7 +211,7 @@ def test_a_model_that_is_generating_in_this_process_is_not_waited_for(tmp_path):
                 break
             time.sleep(0.02)
         said = press(stopped)
-    assert said == f"ragstone: stopped. 0 of 60 judgements are in judgements.jsonl.partial. {GO_ON}"
+    assert said == f"ragstone: stopped. 0 of 60 judgements were finished. {GO_ON}"
     assert stopped.returncode == 2
 
 

@@ -37,7 +37,7 @@ def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_that_
             (folder / ".ragstone" / "secret").write_text("00" * 32)
             make_project(folder, base_url)
         with started(*COMMAND, cwd=disturbed) as killed:
-            wait_for(base_url, "n_requests", N_ANSWERS // 2)
+            wait_for(base_url, "n_requests", N_ANSWERS // 2, killed)
             killed.send_signal(signal.SIGKILL)
             killed.communicate()
         let_go(base_url)
@@ -60,7 +60,7 @@ def test_sigterm_ends_with_one_sentence_and_loses_nothing(tmp_path, monkeypatch,
         # As a shell starts `ragstone judge ... &`: it ignores Ctrl-C.
         with started(*COMMAND, cwd=tmp_path) as stopped:
             signal.signal(signal.SIGINT, before)
-            wait_for(base_url, "n_requests", N_ANSWERS // 2)
+            wait_for(base_url, "n_requests", N_ANSWERS // 2, stopped)
             stopped.terminate()
             let_go(base_url)
             _, said = stopped.communicate()
@@ -89,7 +89,7 @@ def test_conversations_of_users_are_gone_on_with_and_no_turn_is_asked_for_twice(
             )
             (folder / "personas.toml").write_text(users)
         with started(*command, cwd=disturbed) as killed:
-            wait_for(base_url, "n_requests", n_calls // 2)
+            wait_for(base_url, "n_requests", n_calls // 2, killed)
             killed.send_signal(signal.SIGKILL)
             killed.communicate()
         let_go(base_url)

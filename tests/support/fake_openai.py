@@ -343,11 +343,18 @@ def _counts(address: str) -> dict[str, int]:
         return dict(json.load(response))
 
 
-def wait_for(base_url: str, count: str, n: int) -> None:
-    """Wait until a server in another process has counted so far; fail after 3,000 looks."""
+def wait_for(base_url: str, count: str, n: int, asking: subprocess.Popen[str]) -> None:
+    """Wait until a server in another process has counted so far.
+
+    Fail after 3,000 looks, and at once where the process that asks it has ended, with what that said.
+    """
     for _ in range(3000):
+        has_ended = asking.poll() is not None
         if stats(base_url)[count] >= n:
             return
+        if has_ended:
+            said = asking.stderr.read() if asking.stderr else ""
+            raise AssertionError(f"ended with {asking.returncode}, asked {stats(base_url)}: {said}")
         time.sleep(0.02)
     raise AssertionError(f"the endpoint saw {stats(base_url)}")
 

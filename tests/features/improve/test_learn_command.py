@@ -4,10 +4,9 @@ import json
 import re
 import signal
 import subprocess
-import sys
 
 import pytest
-from tests.support.command import ragstone
+from tests.support.command import ragstone, started
 from tests.support.fake_openai import let_go, running, stats, wait_for
 from tests.support.judged_drafts import JUDGE
 from tests.support.learned_judges import labelled_cases, learning_project
@@ -85,26 +84,17 @@ def test_killed_while_it_learns_nothing_is_paid_twice_and_the_file_is_the_same(t
                 '[judge]\nmodel = "openai/fake"\n'
                 f'[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'
             )
-            command = [
-                sys.executable,
-                "-m",
-                "ragstone",
-                *LEARN,
-                "--try",
-                "examples",
-                "--try",
-                "prompt",
-                "--yes",
-            ]
+            command = [*LEARN, "--try", "examples", "--try", "prompt", "--yes"]
             if name == "killed":
-                process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, text=True)
-                wait_for(base_url, "n_requests", 120)
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
+                with started(*command, cwd=folder) as process:
+                    wait_for(base_url, "n_requests", 120, process)
+                    process.send_signal(signal.SIGKILL)
+                    process.communicate()
                 let_go(base_url)
                 assert not (folder / "judges" / "mine@v2.toml").exists()
-            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            assert ran.returncode == 0, ran.stderr
+            with started(*command, cwd=folder, stdout=subprocess.DEVNULL) as again:
+                _, said = again.communicate()
+            assert again.returncode == 0, said
             # What was in flight when it was killed, 4 at most, may have been sent and not come back.
             assert stats(base_url)["n_asked_again"] <= 4
         text = (folder / "judges" / "mine.toml").read_text()

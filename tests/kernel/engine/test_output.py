@@ -1,11 +1,12 @@
 """The folder of a run that fails: what was made stays, and an empty one goes."""
 
+import asyncio
 import contextlib
 
 import pytest
 
-from ragstone.kernel.engine.output import made_and_held
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.engine.output import made_and_held, write_stream
+from ragstone.kernel.errors import DataError, Stopped
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import open_rows
 
@@ -31,6 +32,29 @@ def test_a_folder_that_was_there_stays(tmp_path):
     (tmp_path / "a").mkdir()
     fail_in(tmp_path / "a", progress_json="{}")
     assert (tmp_path / "a" / "progress.json").is_file()
+
+
+def test_what_failed_is_told_where_the_folder_is_gone(tmp_path):
+    def fail():
+        with made_and_held(tmp_path / "a"):
+            (tmp_path / "a").rmdir()
+            raise DataError("no key")
+
+    with pytest.raises(DataError):
+        fail()
+
+
+@pytest.mark.parametrize("n_rows", [0, 1])
+async def test_stopped_it_names_a_file_where_there_is_one(tmp_path, says, n_rows):
+    async def rows():
+        for _ in range(n_rows):
+            yield Answer(question_id="q", answer="a")
+        raise asyncio.CancelledError
+
+    with pytest.raises(Stopped) as stopped:
+        await write_stream(rows(), tmp_path / "a.jsonl", Answer, n_planned=2)
+    says(stopped.value)
+    assert (tmp_path / "a.jsonl.partial").exists() == (n_rows > 0)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1])

@@ -42,14 +42,13 @@ def made_and_held(folder: Path, *copies: str) -> Iterator[None]:
             try:
                 yield
             except BaseException:
-                more = [
-                    file
-                    for file in folder.iterdir()
-                    if file.name.removesuffix(".partial") not in {PROGRESS, *copies}
-                    and (file.is_dir() or file.stat().st_size)
-                ]
-                if is_new and not more:
-                    shutil.rmtree(folder, ignore_errors=True)
+                with contextlib.suppress(OSError):  # what failed is told, also where the folder is gone
+                    if is_new and not any(
+                        file.name.removesuffix(".partial") not in {PROGRESS, *copies}
+                        and (file.is_dir() or file.lstat().st_size)
+                        for file in folder.iterdir()
+                    ):
+                        shutil.rmtree(folder)
                 raise
 
 
@@ -65,9 +64,10 @@ async def write_stream(
 ) -> int:
     """Write rows as they come, and hand each to `each`; return how many there were.
 
-    The file is put in place when all are written. Cancelled, this raises Stopped: the finished rows stand
-    in `NAME.partial`, and the others are left out, for none of the statuses is true of a row that nobody
-    judged. A file under its own name is always whole. made_from: of a folder of shards, see open_rows.
+    The file is put in place when all are written. Cancelled, this raises Stopped: the finished rows, if there
+    are any, stand in `NAME.partial`, and the others are left out, for none of the statuses is true of a row
+    that nobody judged. A file under its own name is always whole. made_from: of a folder of shards, see
+    open_rows.
     """
     n_rows = 0
     with open_rows(path, row_type, force=force, made_from=made_from) as write:
@@ -81,8 +81,8 @@ async def write_stream(
             if task is not None and task.cancelling() > 1:  # Ctrl-C again: no words, no waiting
                 raise
             of_all = "" if n_planned is None else f" of {n_planned}"
-            partial = None if is_shards(path) or url_of(path) else str(partial_path(local_path(path)))
-            stood = f"are in {partial}" if partial else "were finished"
+            is_kept = n_rows and not (is_shards(path) or url_of(path))
+            stood = f"are in {partial_path(local_path(path))}" if is_kept else "were finished"
             raise Stopped(
                 f"stopped. {n_rows}{of_all} {row_type.__name__.lower()}s {stood}. Finished calls are in the "
                 "ledger: run the same command again to continue."
