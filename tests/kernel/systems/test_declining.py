@@ -68,6 +68,15 @@ def test_a_function_word_is_no_name_and_in_german_a_capital_letter_says_nothing(
     assert names_in(german, "en") == ["wasser", "boden", "8a"]
 
 
+def test_the_first_word_of_each_sentence_is_no_name_by_its_capital_letter():
+    assert names_in("My soil is dry. Advise me! IPhones, or what Dr. Tractor sells?") == [
+        "iphones",
+        "dr",
+        "tractor",
+    ]
+    assert names_in("... Soil? !") == []
+
+
 def test_words_that_no_document_holds_are_counted_where_all_documents_are_asked():
     question = "Which warranty covers a tractor on sandy soil?"
     asked = []

@@ -5,6 +5,7 @@ the question in meaning mostly answers it, whatever its words.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 
@@ -14,6 +15,7 @@ import numpy as np
 from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.numbers import held_values
 from ragstone.kernel.corpus.question_types import question_type
+from ragstone.kernel.corpus.sentences import sentence_spans
 from ragstone.kernel.corpus.tokens import function_words, search_terms, token_spans, tokenize, word_terms
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.systems.extracting import AnswerSentence
@@ -175,18 +177,23 @@ def answer_signals(
 def names_in(question: str, lang: str | None = None) -> list[str]:
     """Return the names in a question, as `tokenize` folds words: `Kubernetes`, `HSTS`, `8a`.
 
-    A name is a word with a digit, or with a capital letter that is not the first of the question, and no
+    A name is a word with a digit, or with a capital letter that is not the first of a sentence, and no
     function word. Where all is in capitals, and in a language that writes every noun with one, they say
     nothing.
     """
     in_capitals = all(letter.isupper() for letter in question if letter.isalpha())
     tells = not in_capitals and lang not in NOUNS_IN_CAPITALS
+    spans = token_spans(question)
+    starts = [*(start for start, _, _ in spans), len(question)]
+    firsts = {starts[bisect_left(starts, begin)] for begin, _ in sentence_spans(question, lang)}
     return [
         word
-        for n, (start, end, word) in enumerate(token_spans(question))
+        for start, end, word in spans
         if any(map(str.isdecimal, word))
         or (
-            tells and any(map(str.isupper, question[start + (n == 0) : end])) and word not in function_words()
+            tells
+            and any(map(str.isupper, question[start + (start in firsts) : end]))
+            and word not in function_words()
         )
     ]
 
