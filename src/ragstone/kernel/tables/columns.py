@@ -170,8 +170,8 @@ def warn_of_prompts(plan: ColumnPlan, raw: Mapping[str, Any], where: object, kno
     if columns and columns[0] not in known:
         known.add(columns[0])
         LOG.warning(
-            "%s: column `%s` holds prompts, so each prompt counts as a system, named by its first words. "
-            "For another column, use --column system=NAME.",
+            "%s: column `%s` holds prompts or other texts, so each text counts as a system, named by its "
+            "first words. For another column, use --column system=NAME.",
             where,
             columns[0],
         )
