@@ -56,7 +56,7 @@ class ColumnsError(DataError):
 
 
 class ModelError(RagstoneError):
-    """A model cannot be reached or does not exist; the whole command stops."""
+    """A model cannot be reached, does not exist or is not named; the whole command stops."""
 
 
 class Stopped(KeyboardInterrupt):

@@ -85,6 +85,16 @@ def test_terminal_shows_calibration_where_scores_are_percentages():
     assert "Expected calibration error" in shown(cards(top=100)[0])
 
 
+def test_an_error_on_a_wide_scale_has_as_many_decimals_as_its_ends(says):
+    """The judge says 21 to 24 more than people: 22.5 on average."""
+    judgements, labels = [], []
+    for i in range(40):
+        labels.append(Label(question_id=f"q{i}", system="s", score=float(i)))
+        judgements.append(judgement_row(question_id=f"q{i}", score=i + 21.0 + i % 4, scale=(0, 100)))
+    [found] = report_cards(judgements, labels, resamples=200)
+    says(next(line for line in shown(found).splitlines() if line.startswith("signed error")))
+
+
 def test_page_holds_the_whole_card():
     page = Page(render_cards(cards()))
     for words in (

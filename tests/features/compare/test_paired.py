@@ -214,6 +214,17 @@ def test_what_answers_took_is_paired():
     assert usd.what == "usd"
 
 
+def test_what_answers_took_more_is_not_shown_as_nothing(says):
+    a, b = (run(judged([0.0] * 30)) for _ in "ab")
+    a = msgspec.structs.replace(a, answers=answers(["x"] * 30))
+    dearer = [
+        msgspec.structs.replace(row, latency_s=row.latency_s + 0.001 * (1 + at % 3), cost_usd=0.000_100_01)
+        for at, row in enumerate(a.answers)
+    ]
+    page = render_markdown(comparison_document(compare_judged(a, msgspec.structs.replace(b, answers=dearer))))
+    says(page.partition("An answer took")[2].partition("Compared")[0].partition("| Tok")[0])
+
+
 def test_cost_that_is_not_known_is_counted_and_never_nothing(says):
     a, b = pairs(*[STAY] * 4)
     known = answers(["x"] * 4)

@@ -1,5 +1,6 @@
 from typing import Literal
 
+import msgspec
 import pytest
 from tests.support.tiny_run import card
 
@@ -43,6 +44,18 @@ def learning(
 )
 def test_worse_on_the_test_part_is_said_and_is_no_matter_of_more_labels(difference, verdict, says):
     says(learning_headline(learning(difference, verdict)))
+
+
+def test_a_gain_of_probabilities_has_the_signs_of_a_difference(says):
+    whole = learning(0.0, "cannot tell")
+    assert whole.tested
+    nearer = msgspec.structs.replace(
+        whole.tested.test,
+        difference=Estimate(value=0.031, low=0.0004, high=0.06, n=100, method="student"),
+        verdict="better",
+    )
+    tested = msgspec.structs.replace(whole.tested, nearer=nearer, toward=nearer)
+    says(learning_headline(msgspec.structs.replace(whole, by="probabilities", tested=tested)))
 
 
 def test_answers_that_a_judge_was_made_with_are_counted(says):

@@ -219,7 +219,8 @@ def _protocol(card: ReportCard) -> list[Block]:
 
 
 def _difference(estimate: Estimate) -> Cell:
-    return Cell(signed_decimal(estimate.value, 3), signed_interval(estimate), "strong")
+    places = 1 if abs(estimate.value) >= 20 else 3
+    return Cell(signed_decimal(estimate.value, places), signed_interval(estimate), "strong")
 
 
 def _measures(card: ReportCard) -> list[Block]:

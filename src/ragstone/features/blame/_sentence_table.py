@@ -1,6 +1,6 @@
 """What blame may say of a system's lost points: each sentence with its condition."""
 
-from ragstone.kernel.decimals import decimal, signed_decimal, signed_decimals
+from ragstone.kernel.decimals import decimal, signed_decimal
 from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemBlame, SystemChange
@@ -223,7 +223,7 @@ def signed_of_100(share: float) -> str:
 
 def range_of_100(points: NetPoints) -> str:
     """Return the ends of the interval in points of 100 questions, with their signs."""
-    return signed_decimals(100 * points.low, 100 * points.high, max(map(_places, (points.low, points.high))))
+    return " to ".join(map(signed_of_100, (points.low, points.high)))
 
 
 def _of_price(price: ChangePrice) -> dict[str, str]:

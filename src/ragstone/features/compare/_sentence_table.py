@@ -468,10 +468,14 @@ def _is_unchanged_for_all(row: MetricComparison) -> bool:
 
 GATE_UNCHANGED = Sentence[GateFacts](
     code="gate-no-score-changed",
-    text="no score has changed",
+    text="no score has changed{scored}",
     when="as gate-better, but each score is the same; where people's labels decide, they have labelled every "
     "question, and theirs are the same too",
     holds=lambda facts: facts.is_fair and not facts.is_within and _is_unchanged_for_all(facts.metric),
+    needs={"scored": "that this is so where both have a score, if one side alone has that of some questions"},
+    fills=lambda facts: {
+        "scored": " where both have one" if facts.metric.lost or facts.metric.gained else ""
+    },
 )
 GATE_LOSES_MORE = Sentence[GateFacts](
     code="gate-loses-more",

@@ -43,7 +43,7 @@ from ragstone.features.compare.values import (
     SpentFigures,
 )
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
-from ragstone.kernel.decimals import scale_text
+from ragstone.kernel.decimals import scale_text, signed_decimal
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -607,8 +607,10 @@ def _amount(value: float, row: SpentComparison) -> str:
 
 
 def _signed_amount(value: float, row: SpentComparison) -> str:
-    text = _amount(abs(value), row)
-    return text if float(text.replace(",", "")) == 0 else ("−" if value < 0 else "+") + text
+    if row.what == "tokens" and round(value):
+        return f"{'−' if value < 0 else '+'}{_amount(abs(value), row)}"
+    scale, places = {"tokens": (1, 0), "usd": (1000, 4)}.get(row.what, (1, 2))
+    return signed_decimal(scale * value, places)
 
 
 def gate_told(gate: Gate) -> str:

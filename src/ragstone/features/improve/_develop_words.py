@@ -207,7 +207,7 @@ def grade_text(development: Development, score: float) -> str:
     card = development.after.card
     if score in card.categories and card.threshold is None:
         return names(card)[card.categories.index(score)]
-    return short(score)
+    return short(float(f"{score:.4g}"))
 
 
 def people_text(development: Development, change: VerdictChange) -> str:

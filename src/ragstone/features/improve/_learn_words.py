@@ -79,9 +79,9 @@ def learning_headline(learning: Learning) -> str:
         if learning.by == "probabilities" and nearer is not None and toward is not None:
             return (
                 f"{name}: its probabilities are better {learning.chosen}. On the test part people's "
-                f"labels favour this step ({p_told(toward.p)}), and the Brier score falls by "
-                f"{nearer.difference.value:.3f} (95 % interval {_ends3(nearer.difference)}); its "
-                "verdicts are not shown to agree worse "
+                f"labels favour this step ({p_told(toward.p)}), and the Brier score before minus now "
+                f"is {signed_decimal(nearer.difference.value, 3)} (95 % interval "
+                f"{_ends3(nearer.difference)}); its verdicts are not shown to agree worse "
                 f"({_valued(learning, learning.tested.before)} before, "
                 f"{_valued(learning, learning.tested.value)} now; difference {signed(gap.value)}, "
                 f"95 % interval {signed_interval(gap)})."

@@ -38,9 +38,9 @@ def plan_judges(settings: Settings) -> JudgeGrid:
     """Return every combination that `[bench.judges]` declares, judges outermost, then the baselines.
 
     What a judge's name says after its `@` stays as it is. A way to ask that is the file's own is no variant,
-    so nothing is there twice. A judge without a model is there once, and so is one
-    whose file names its models. Raises ModelError where a judge lacks one; ConfigError where nothing is
-    named or left, for a metric that a judge does not measure, and for two judges of one name.
+    so nothing is there twice. A judge without a model is there once, and so is one whose file names its
+    models. Raises ModelError where a judge lacks one; ConfigError where nothing is named or left, for a
+    metric that a judge does not measure, and for two judges of one name.
     """
     declared = settings.bench.judges
     if not declared.judges:

@@ -64,7 +64,8 @@ def plan_suite(
 
     judges: names, files or variants; default those of OF_A_MODEL where there is a model, else none. models:
     default that of `[judge]`. Of `[bench.judges]` the thresholds alone count. Raises ConfigError for a judge
-    that no row has labels for, for a judge that asks a model and none is named, and for a wrong sample.
+    that no row has labels for, and for a wrong sample; ModelError for one that asks a model where none is
+    named.
     """
     rows = sample_rows(sample)
     models_named = list(models or ([settings.judge.model] if settings.judge.model else []))
