@@ -122,12 +122,13 @@ def test_a_run_of_other_answers_is_not_touched(folder, sheet, says):
     assert len(judged(folder)) == 1
 
 
-def test_a_run_of_another_command_is_not_touched(folder, sheet, says):
+def test_a_run_of_another_command_and_a_folder_of_another_tool_are_not_touched(folder, sheet, says):
     (folder / "runs" / "my-sheet").mkdir(parents=True)
-    (folder / "runs" / "my-sheet" / "manifest.json").write_text("{}")
-    ran = ragstone("judge", sheet, "--judge", "containment")
-    assert ran.code == 2
-    says(ran.err)
+    for text in ('{"judges": {}}', '{"name": "An app"}'):
+        (folder / "runs" / "my-sheet" / "manifest.json").write_text(text)
+        ran = ragstone("judge", sheet, "--judge", "containment")
+        assert ran.code == 2
+        says(ran.err)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from ragstone.kernel.judging.fields import JudgeFields
 from ragstone.kernel.judging.variant import AnyJudge, load_judges
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, Answer, Judgement, Question
+from ragstone.kernel.runs.folders import is_ours
 from ragstone.kernel.runs.summary import RunSummary
 from ragstone.kernel.stages.forecasting import hear_judging
 from ragstone.kernel.stages.judge import count_planned, judge_rows
@@ -208,7 +209,10 @@ def check_run_folder(folder: Path, force: bool) -> None:
     """Raise DataError where something else stands, before anything is paid for."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder} is a file. Give another name with -o, e.g. -o {folder}.jsonl.")
-    if (folder / "manifest.json").is_file() and not force:
+    manifest = folder / "manifest.json"
+    if manifest.is_file() and not force:
+        if not is_ours(manifest):
+            raise DataError(f"{manifest}: Ragstone did not write this file. Give another folder with -o.")
         raise DataError(
             f"{folder} was written by `ragstone run` from its settings. To add a judge, name it in judges "
             "of [judge] in ragstone.toml and run again; otherwise give another folder or file with -o."

@@ -11,7 +11,6 @@ from ragstone.kernel.engine.progress_file import FILE as PROGRESS
 from ragstone.kernel.errors import Stopped, explaining
 from ragstone.kernel.persistence import private
 from ragstone.kernel.persistence.journal import held
-from ragstone.kernel.persistence.private import no_empty_folders
 from ragstone.kernel.records import AnyRow
 from ragstone.kernel.tables import open_rows, partial_path
 from ragstone.kernel.tables.storage import Place, is_shards, local_path, url_of
@@ -36,7 +35,7 @@ def made_and_held(folder: Path, *copies: str) -> Iterator[None]:
     where the folder cannot be made, and as held does.
     """
     is_new = not folder.exists()
-    with no_empty_folders():
+    with private.no_empty_folders():
         make_folder(folder)
         with held(folder):
             try:

@@ -16,7 +16,7 @@ from ragstone.kernel.config import read_library
 from ragstone.kernel.corpus.numbers import held_values
 from ragstone.kernel.corpus.question_types import question_type
 from ragstone.kernel.corpus.sentences import sentence_spans
-from ragstone.kernel.corpus.tokens import function_words, search_terms, token_spans, tokenize, word_terms
+from ragstone.kernel.corpus.tokens import function_words, search_terms, token_spans, tokenize
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.systems.extracting import AnswerSentence
 
@@ -211,4 +211,4 @@ def _lacks_type(question: str, quote: str, lang: str | None) -> bool:
 
 
 def _n_held(words: Collection[str], terms: Collection[str]) -> int:
-    return sum(not set(word_terms(word)).isdisjoint(terms) for word in words)
+    return sum(not set(search_terms(word)).isdisjoint(terms) for word in words)
