@@ -155,6 +155,11 @@ def test_who_asked_is_a_person_or_a_conversation_only_where_all_rows_name_one(tm
     kept = KeptGaps(gaps=gaps, n_gaps=1, n_missed=1, found=day, since=day)
     seen = msgspec.structs.replace(seen, gaps=kept)
     assert finding_of(seen, "What is missing?").figures[0].value == word
+    # Nobody has looked at what exchanges without a time name.
+    of_two = find_gaps([Missed(id=x, question="Is it lime?", why="unanswered", who="p") for x in "ab"])
+    untimed = msgspec.structs.replace(kept, gaps=of_two, untimed=1)
+    seen = msgspec.structs.replace(seen, gaps=untimed)
+    assert finding_of(seen, "What is missing?").figures[0].value == "1 asker"
 
 
 def test_gaps_without_a_time_are_not_said_to_be_since_a_day(look, says):

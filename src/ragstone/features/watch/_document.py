@@ -344,10 +344,10 @@ Asker = Literal["person", "conversation", "exchange", "asker"]
 def _asker(look: Look) -> Asker:
     """Return what was counted as one who asked: an exchange's conversation, else its user, else itself.
 
-    Where exchanges differ in what they name, and in a log without times, it is not known which of these.
+    Where exchanges differ in what they name, and of those without a time, it is not known which of these.
     """
     whole = look.use.whole
-    if whole is None:
+    if whole is None or (look.gaps and look.gaps.untimed):
         gaps = look.gaps.gaps if look.gaps else []
         return "exchange" if all(gap.n_people == gap.n_questions for gap in gaps) else "asker"
     if whole.n_conversation == whole.n:
