@@ -395,7 +395,10 @@ def _baselines(card: ReportCard) -> Table:
         ),
         (agreement, lambda rival: estimated(rival.exact_agreement)),
         (Column("The judge's", short="the judge's"), lambda rival: Cell(number(rival.judge), tone="strong")),
-        (Column("Difference", short="difference"), lambda rival: estimated(rival.difference)),
+        (
+            Column("Difference", short="difference"),
+            lambda rival: Cell(signed_decimal(rival.difference.value), signed_interval(rival.difference)),
+        ),
         (Column("So", text=True, short=""), so),
         (Column("Answers", where="page"), lambda rival: count(rival.n)),
     ]
