@@ -251,7 +251,7 @@ def test_report_card_shows_its_agreement_beside_its_baseline(
         "Rests on 40 labelled answers; without a score of the judge: 2 timed out; "
         "3 judged answers without a label; 1 on which annotators tied.",
         "kappa −0.100 −0.30 to 0.10",
-        "always right always the same 0.70 0.55 to 0.82 0.75 0.05 −0.10 to 0.20 the judge is better 40",
+        "always right always the same 0.70 0.55 to 0.82 0.75 +0.05 −0.10 to +0.20 the judge is better 40",
         "wrong right wrong 4 8 right 2 26",
     ):
         assert words in text
