@@ -76,9 +76,19 @@ class Model:
     async def answer_together(self, n: int) -> None:
         """Answer when so many calls wait for it, and at once from then on."""
         self.go.clear()
-        while self.in_flight < n:  # noqa: ASYNC110 - calls come from where no event is set
-            await asyncio.sleep(0.001)
-        self.go.set()
+        try:
+            await until(lambda: self.in_flight >= n)
+        finally:
+            self.go.set()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for what sets no event; fail after 10,000 looks."""
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0.002)
+    raise AssertionError("it did not come to pass")
 
 
 async def stubbed(prompt: Prompt) -> Reply:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.support.doors import NONCE, Model, Verdict, door_to, opened, prompt, verdict
+from tests.support.doors import NONCE, Model, Verdict, door_to, opened, prompt, until, verdict
 from tests.support.scripts import hang
 
 from ragstone.kernel.config import ModelSettings, Price, Settings
@@ -435,16 +435,6 @@ class TestCancelling:
         with door_to(Model(AssertionError()).send, tmp_path) as door:
             for n in done:
                 await door.ask(prompt(f"row {n}"))
-
-
-async def until(condition: object, seconds: float = 5.0) -> None:
-    """Wait for a condition; fail if it does not come."""
-    assert callable(condition)
-    for _ in range(int(seconds / 0.002)):
-        if condition():
-            return
-        await asyncio.sleep(0.002)
-    raise AssertionError("it did not come to pass")
 
 
 async def test_requests_per_minute_are_kept_whatever_the_concurrency(fake_openai, tmp_path):

@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from tests.support.doors import Model, prompt, verdict
+from tests.support.doors import Model, prompt, until, verdict
 from tests.support.fake_openai import ROOT, running, stats
 from tests.support.ledgers import key
 
@@ -40,17 +40,12 @@ async def entered(ledger):
         return found
 
 
-async def asked_of(model):
-    while not model.asked:  # noqa: ASYNC110 - a stand-in tells nobody
-        await asyncio.sleep(0.001)
-
-
 async def test_who_comes_second_waits_without_slot_and_budget_and_is_given_the_response(two, ledger_settings):
     one, other = two
     slow, quick, budget = Model(), Model(), Budget(Caps(calls=1))
     slow.go.clear()
     first = asyncio.create_task(door_to(slow, one).ask(prompt()))
-    await asked_of(slow)
+    await until(lambda: slow.asked)
     door = door_to(quick, other, budget=budget, concurrency=1)
     second = asyncio.create_task(door.ask(prompt()))
     await asyncio.sleep(0.05)
@@ -71,7 +66,7 @@ async def test_a_call_that_fails_is_the_next_ones_turn(two):
     failing, well = Model(CallFailed("error", "broken")), Model(verdict())
     failing.go.clear()
     first = asyncio.create_task(door_to(failing, one).ask(prompt()))
-    await asked_of(failing)
+    await until(lambda: failing.asked)
     second = asyncio.create_task(door_to(well, other).ask(prompt()))
     await asyncio.sleep(0.1)
     assert not well.asked
@@ -131,8 +126,7 @@ async def test_who_waits_for_long_is_told_once_what_for(two, monkeypatch, caplog
     monkeypatch.setattr(response_store, "LONG_S", 0.1)
     async with claimed(two[0], key(1)):
         waiting = [asyncio.create_task(entered(two[1])) for _ in range(3)]
-        while not caplog.records:  # noqa: ASYNC110 - a log tells nobody
-            await asyncio.sleep(0.01)
+        await until(lambda: caplog.records)
         await asyncio.sleep(0.3)  # in which another might be told
     await asyncio.gather(*waiting)
     assert [record.getMessage().split(" for calls")[0] for record in caplog.records] == [
