@@ -34,7 +34,7 @@ from ragstone.kernel.judging.fields import Member
 from ragstone.kernel.judging.tuned import left_out_text
 from ragstone.kernel.judging.variant import placed_name
 from ragstone.kernel.records import NO_MODEL, Judgement, Label, Usage
-from ragstone.kernel.tables.writing import check_place
+from ragstone.kernel.tables.outputs import check_place
 
 DEFAULT_AGREEMENT = 0.95
 NAME = re.compile(r"[a-z][a-z0-9_]*")

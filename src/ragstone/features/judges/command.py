@@ -142,7 +142,7 @@ def new(
     """
     from ragstone.features.judges.starting import starter, starting_text
     from ragstone.kernel.judging import parse_judge
-    from ragstone.kernel.tables.writing import check_place
+    from ragstone.kernel.tables.outputs import check_place
 
     if file.suffix not in (".toml", ".py"):
         raise ConfigError(

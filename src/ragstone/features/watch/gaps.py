@@ -18,7 +18,7 @@ from ragstone.kernel.dataset.standing import why_left_out
 from ragstone.kernel.embedding.model import Embed
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.tables.cells import open_table
-from ragstone.kernel.tables.writing import check_place, partial_path
+from ragstone.kernel.tables.outputs import check_place, partial_path
 
 Why = Literal["unanswered", "unfaithful"]
 EXAMPLES = 5  # of a gap, the most asked first

@@ -1,17 +1,17 @@
-"""Which command wrote a file. The same command may write it again: it adds what is missing."""
+"""Where a command may write, and which one wrote a file: the same may write it again, and adds to it."""
 
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
 import msgspec
 
-from ragstone.kernel.errors import DataError
+from ragstone.kernel.errors import DataError, explaining
 from ragstone.kernel.persistence.private import make_folder
-from ragstone.kernel.tables.storage import Place, fingerprint
+from ragstone.kernel.tables.storage import Place, absolute, check_url, exists, fingerprint, local_path, url_of
 
 
 class CommandRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,3 +171,47 @@ def _shown(path: Path) -> str:
 
 def _listed(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def keep_sources(outputs: Iterable[Place], sources: Iterable[Place]) -> None:
+    """Check that no output is a source: `--force` replaces results, never what they are made from.
+
+    To be called before anything is read or paid for. Raises DataError.
+    """
+    read = {_place(source) for source in sources}
+    for path in outputs:
+        if _place(path) in read:
+            raise DataError(
+                f"{path} is an input of this command and would be replaced. Give -o another name."
+            )
+
+
+def _place(location: Place) -> str:
+    """Return one name for a place, however it is written."""
+    return absolute(location).rstrip("/") if url_of(location) else str(local_path(location).resolve())
+
+
+def check_place(path: Path, force: bool) -> Path:
+    """Return the path if a file of any format may be written there. Raises DataError as check_output does."""
+    url = url_of(path)
+    if url:
+        if not force and exists(url):
+            raise DataError(f"{url} exists and was not touched. Give another name, or --force to replace it.")
+        check_url(url)
+        return path
+    path = local_path(path)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder. Name a file in it.")
+    if not may_write(path, force):
+        raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
+    with explaining(f"{path}: cannot be written", "Choose a writable folder."):
+        make_folder(path.parent)
+        if not partial_path(path).exists():
+            partial_path(path).touch()
+            partial_path(path).unlink()
+    return path
+
+
+def partial_path(path: Path) -> Path:
+    """Return where the rows of a file stand until it is whole."""
+    return path.with_name(path.name + ".partial")

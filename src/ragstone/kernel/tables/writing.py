@@ -9,21 +9,18 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.errors import DataError, checks_arguments, explaining, optional_package
+from ragstone.kernel.errors import DataError, checks_arguments, optional_package
 from ragstone.kernel.persistence.journal import held
-from ragstone.kernel.persistence.private import make_folder
 from ragstone.kernel.records import Row, Usage
 from ragstone.kernel.tables._shards import check_folder, open_shards
 from ragstone.kernel.tables.cells import open_table
 from ragstone.kernel.tables.frames import FREE_FORM
 from ragstone.kernel.tables.names import fields_of
-from ragstone.kernel.tables.outputs import OUTPUTS, may_write
+from ragstone.kernel.tables.outputs import OUTPUTS, check_place, partial_path
 from ragstone.kernel.tables.reading import read_rows
 from ragstone.kernel.tables.storage import (
     Place,
-    absolute,
     check_url,
-    exists,
     is_shards,
     local_path,
     put_whole,
@@ -65,45 +62,6 @@ def _check_shards(folder: Place, force: bool) -> None:
     if local.is_file():
         raise DataError(f"{local} is a file, but a name that ends in / is a folder of shards.")
     check_place(local / "_trial", force=True)
-
-
-def keep_sources(outputs: Iterable[Place], sources: Iterable[Place]) -> None:
-    """Check that no output is a source: `--force` replaces results, never what they are made from.
-
-    To be called before anything is read or paid for. Raises DataError.
-    """
-    read = {_place(source) for source in sources}
-    for path in outputs:
-        if _place(path) in read:
-            raise DataError(
-                f"{path} is an input of this command and would be replaced. Give -o another name."
-            )
-
-
-def _place(location: Place) -> str:
-    """Return one name for a place, however it is written."""
-    return absolute(location).rstrip("/") if url_of(location) else str(local_path(location).resolve())
-
-
-def check_place(path: Path, force: bool) -> Path:
-    """Return the path if a file of any format may be written there. Raises DataError as check_output does."""
-    url = url_of(path)
-    if url:
-        if not force and exists(url):
-            raise DataError(f"{url} exists and was not touched. Give another name, or --force to replace it.")
-        check_url(url)
-        return path
-    path = local_path(path)
-    if path.is_dir():
-        raise DataError(f"{path} is a folder. Name a file in it.")
-    if not may_write(path, force):
-        raise DataError(f"{path} exists and was not touched. Give another name, or --force to replace it.")
-    with explaining(f"{path}: cannot be written", "Choose a writable folder."):
-        make_folder(path.parent)
-        if not partial_path(path).exists():
-            partial_path(path).touch()
-            partial_path(path).unlink()
-    return path
 
 
 @contextlib.contextmanager
@@ -174,11 +132,6 @@ def write_rows(
             write(row)
             n += 1
     return n
-
-
-def partial_path(path: Path) -> Path:
-    """Return where the rows of a file stand until it is whole."""
-    return path.with_name(path.name + ".partial")
 
 
 @contextlib.contextmanager
