@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.features.agree._parity import LanguageParity
-from ragstone.kernel.decimals import signed_decimal
 from ragstone.kernel.document.blocks import (
     Cell,
     Column,
@@ -16,7 +15,7 @@ from ragstone.kernel.document.blocks import (
     estimated,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, p_value, signed_interval
+from ragstone.kernel.document.numbers import count, p_value, signed, signed_interval
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.version import __version__
@@ -42,7 +41,7 @@ def parity_document(rows: Sequence[LanguageParity], untold: int = 0) -> ReportDo
         (
             Column(f"Minus {base}", short=f"minus {base}", beside="interval"),
             lambda row: (
-                Cell(signed_decimal(row.difference.value), signed_interval(row.difference), "strong")
+                Cell(signed(row.difference.value), signed_interval(row.difference), "strong")
                 if row.difference
                 else ""
             ),

@@ -50,6 +50,7 @@ from ragstone.kernel.document.numbers import (
     one_line,
     percent,
     percent_range,
+    signed,
     signed_interval,
     usd,
     with_ends,
@@ -397,7 +398,7 @@ def _baselines(card: ReportCard) -> Table:
         (Column("The judge's", short="the judge's"), lambda rival: Cell(number(rival.judge), tone="strong")),
         (
             Column("Difference", short="difference"),
-            lambda rival: Cell(signed_decimal(rival.difference.value), signed_interval(rival.difference)),
+            lambda rival: Cell(signed(rival.difference.value), signed_interval(rival.difference)),
         ),
         (Column("So", text=True, short=""), so),
         (Column("Answers", where="page"), lambda rival: count(rival.n)),
@@ -421,7 +422,12 @@ def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
     def measure(name: str, where: Where) -> Made[AnswerGroup]:
         return Column(name, where=where), lambda group: _with_ends(group.agreement.get(name))
 
-    bias: Made[AnswerGroup] = (Column("Bias", short="bias", ends=span), lambda group: _with_ends(group.bias))
+    def biased(group: AnswerGroup) -> Cell:
+        if group.bias is None:
+            return Cell("")
+        value, both = signed(group.bias.value), signed_interval(group.bias)
+        return Cell(value, both, short=f"{value} ({both})", at=group.bias)
+
     columns: list[Made[AnswerGroup]] = [
         (Column("", text=True, short=f"by {by}"), lambda group: group.name),
         (Column("Answers", short="n"), lambda group: count(group.n)),
@@ -429,7 +435,7 @@ def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
         *(measure(name, "page") for name in others if name),
         (Column("People", short="people"), lambda group: number(group.human)),
         (Column("Judge", short="judge"), lambda group: number(group.judge)),
-        *([bias] if span else []),
+        *([(Column("Bias", short="bias", ends=span), biased)] if span else []),
     ]
     return table_of(f"{judge_name(card)} by {by}", groups, columns, caption=f"By {by}", kind="")
 
