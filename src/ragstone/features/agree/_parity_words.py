@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from ragstone.features.agree._parity import LanguageParity
+from ragstone.features.agree.words import difference_cell
 from ragstone.kernel.document.blocks import (
-    Cell,
     Column,
     Heading,
     Made,
@@ -15,7 +15,7 @@ from ragstone.kernel.document.blocks import (
     estimated,
     table_of,
 )
-from ragstone.kernel.document.numbers import count, p_value, signed, signed_interval
+from ragstone.kernel.document.numbers import count, p_value
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.version import __version__
@@ -40,11 +40,7 @@ def parity_document(rows: Sequence[LanguageParity], untold: int = 0) -> ReportDo
         (Column("Different grade", short="flips", beside="interval"), lambda row: estimated(row.flips)),
         (
             Column(f"Minus {base}", short=f"minus {base}", beside="interval"),
-            lambda row: (
-                Cell(signed(row.difference.value), signed_interval(row.difference), "strong")
-                if row.difference
-                else ""
-            ),
+            lambda row: difference_cell(row.difference, tone="strong"),
         ),
         (Column("p (Holm)", where="page"), lambda row: "" if row.p_holm is None else p_value(row.p_holm)),
         (Column("Scores are", text=True, short="scores are"), lambda row: row.verdict),

@@ -50,7 +50,6 @@ from ragstone.kernel.document.numbers import (
     one_line,
     percent,
     percent_range,
-    signed,
     signed_interval,
     usd,
     with_ends,
@@ -219,9 +218,12 @@ def _protocol(card: ReportCard) -> list[Block]:
     ]
 
 
-def _difference(estimate: Estimate) -> Cell:
-    places = 1 if abs(estimate.value) >= 20 else 3
-    return Cell(signed_decimal(estimate.value, places), signed_interval(estimate), "strong")
+def difference_cell(estimate: Estimate | None, places: int = 2, tone: Tone = "") -> Cell:
+    """Return the cell of a difference: its value, the interval beside it; an empty one of nothing."""
+    if estimate is None:
+        return Cell("")
+    value = signed_decimal(estimate.value, 1 if abs(estimate.value) >= 20 else places)
+    return Cell(value, signed_interval(estimate), tone, at=estimate)
 
 
 def _measures(card: ReportCard) -> list[Block]:
@@ -231,7 +233,7 @@ def _measures(card: ReportCard) -> list[Block]:
         (
             Column("Value", short="with people", beside="interval"),
             lambda row: (
-                _difference(row[1])
+                difference_cell(row[1], 3, "strong")
                 if row[0] == "signed error"
                 else Cell(precise(row[1].value), interval(row[1]), "strong")
             ),
@@ -316,7 +318,7 @@ def _selective(card: ReportCard, selective: SelectiveAccuracy) -> list[Block]:
             (Column("Share right", beside="interval"), lambda point: estimated(point.right)),
             (
                 Column("More than all", beside="interval"),
-                lambda point: _difference(point.more) if point.more else "",
+                lambda point: difference_cell(point.more, 3, "strong"),
             ),
         ],
         caption="Right among the answers it is surest of",
@@ -398,7 +400,7 @@ def _baselines(card: ReportCard) -> Table:
         (Column("The judge's", short="the judge's"), lambda rival: Cell(number(rival.judge), tone="strong")),
         (
             Column("Difference", short="difference"),
-            lambda rival: Cell(signed(rival.difference.value), signed_interval(rival.difference)),
+            lambda rival: difference_cell(rival.difference),
         ),
         (Column("So", text=True, short=""), so),
         (Column("Answers", where="page"), lambda rival: count(rival.n)),
@@ -420,13 +422,15 @@ def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
     first, *others = [*dict.fromkeys(name for group in groups for name in group.agreement), ""]
 
     def measure(name: str, where: Where) -> Made[AnswerGroup]:
-        return Column(name, where=where), lambda group: _with_ends(group.agreement.get(name))
+        def cell(group: AnswerGroup) -> Cell:
+            found = group.agreement.get(name)
+            return msgspec.structs.replace(estimated(found), short=with_ends(found))
+
+        return Column(name, where=where), cell
 
     def biased(group: AnswerGroup) -> Cell:
-        if group.bias is None:
-            return Cell("")
-        value, both = signed(group.bias.value), signed_interval(group.bias)
-        return Cell(value, both, short=f"{value} ({both})", at=group.bias)
+        cell = difference_cell(group.bias)
+        return msgspec.structs.replace(cell, short=f"{cell.words} ({cell.beside})") if group.bias else cell
 
     columns: list[Made[AnswerGroup]] = [
         (Column("", text=True, short=f"by {by}"), lambda group: group.name),
@@ -438,12 +442,6 @@ def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
         *([(Column("Bias", short="bias", ends=span), biased)] if span else []),
     ]
     return table_of(f"{judge_name(card)} by {by}", groups, columns, caption=f"By {by}", kind="")
-
-
-def _with_ends(estimate: Estimate | None) -> Cell:
-    if estimate is None:
-        return Cell("")
-    return Cell(number(estimate.value), interval(estimate), short=with_ends(estimate), at=estimate)
 
 
 def _ranking(ranking: SystemRanking) -> list[Block]:

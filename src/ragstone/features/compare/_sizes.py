@@ -38,6 +38,12 @@ def metric_name(row: MetricComparison | GatedMetric) -> str:
     return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
 
 
+def name_on_scale(row: MetricComparison) -> str:
+    """Return the metric, with its scale where that is not 0 to 1."""
+    scale = f" ({scale_text(*row.scale)})" if row.scale and row.scale != UNIT_SCALE else ""
+    return f"{metric_name(row)}{scale}"
+
+
 def full_name(row: MetricComparison, comparison: Comparison) -> str:
     """Return the metric, and the system where several are compared."""
     several = len({metric.b.system for metric in comparison.metrics}) > 1

@@ -27,6 +27,7 @@ from ragstone.features.compare._sizes import (
     in_order,
     listed,
     metric_name,
+    name_on_scale,
     size_on,
 )
 from ragstone.features.compare.overlap import GivenDocument
@@ -43,7 +44,7 @@ from ragstone.features.compare.values import (
     SpentFigures,
 )
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
-from ragstone.kernel.decimals import scale_text, signed_decimal
+from ragstone.kernel.decimals import signed_decimal
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -218,10 +219,7 @@ def _table(comparison: Comparison) -> Table:
     columns: list[Made[MetricComparison]] = [
         (
             Column("Metric", text=True, short=""),
-            lambda row: (
-                f"  {metric_name(row)}"
-                + (f" ({scale_text(*row.scale)})" if row.scale and row.scale != (0, 1) else "")
-            ),
+            lambda row: f"  {name_on_scale(row)}",
         ),
         ("A", lambda row: number(row.a.mean.value)),
         ("B", lambda row: number(row.b.mean.value)),
