@@ -9,7 +9,7 @@ from tests.support.scripts import always, fit_schema, prompt_of
 from tests.support.surfaces import shown as surface
 from tests.support.texts import undated
 
-from ragstone.features.improve._develop_words import development_document
+from ragstone.features.improve._develop_words import development_document, score_text
 from ragstone.features.improve._labelled_sets import read_labelled
 from ragstone.features.improve._store import DevelopmentStore
 from ragstone.features.improve.develop import (
@@ -227,6 +227,7 @@ def test_a_judge_on_another_scale_than_the_labels_is_compared_by_rank_or_cut(set
     assert (cut.measure, cut.after.value.value) == ("exact agreement", 1)
     assert {change.move for change in cut.changes} == {"better"}
     assert {(change.before, change.after) for change in cut.changes} == {(90, 20)}
+    assert [score_text(cut, score, "scored") for score in (200 / 3, -1 / 3)] == ["66.67", "−0.3333"]
 
 
 def test_labels_of_another_metric_are_told(settings, files, says):
