@@ -15,6 +15,7 @@ OTHERS = {
         "[]",
         "3",
         '{"metrics": {"loss": 1}, "counts": {}}',
+        '{"a":' * 100_000,
     ],
     "manifest.json": ['{"name": "An app", "icons": []}', '{"judges": ["Anna"]}'],
 }

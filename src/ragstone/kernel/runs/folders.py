@@ -33,7 +33,7 @@ def is_ours(path: Path) -> bool:
     """Return whether a summary or a manifest is one of a run. One that is cut off or unreadable may be."""
     try:
         msgspec.json.decode(path.read_bytes(), type=MARKS[path.name])
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, RecursionError):
         return False
     except (OSError, msgspec.DecodeError):
         return os.path.isfile(path)  # noqa: PTH113 - False, too, where the folder may not be looked into
