@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from ragstone.kernel.config import ExtractiveSystem
 from ragstone.kernel.judging.lexical import no_refusal
@@ -75,3 +76,18 @@ def test_with_an_embedder_a_paraphrase_without_the_words_can_be_quoted():
     row = Question(id="q", question=question)
     answer = quote_contexts(row, [PUMP], ExtractiveSystem(embedder="packaged"), system="s", embed=embed)
     assert answer.answer == "Its filter is cleaned once a month."
+
+
+def test_with_an_embedder_an_amount_that_is_asked_for_is_missed_in_a_row_without_a_language_too():
+    def embed(texts, role):
+        near = [1.0 if role == "query" else 0.4 if "soil" in text else 0.0 for text in texts]
+        return np.array([[cosine, (1 - cosine * cosine) ** 0.5] for cosine in near], np.float32)
+
+    row = Question(id="q", question="How many heavy tractors does sandy soil need?")
+    found = [Context(id="c", text="Sandy soil needs heavy tractors.")]
+    declared = ExtractiveSystem(embedder="packaged")
+    citations = {
+        lang: quote_contexts(replace(row, lang=lang), found, declared, system="s", embed=embed).metadata
+        for lang in ("xx", "en", None)
+    }
+    assert [lang for lang, found_in in citations.items() if found_in] == ["xx"]

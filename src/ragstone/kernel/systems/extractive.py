@@ -4,6 +4,7 @@ import msgspec
 
 from ragstone.kernel.config import ExtractiveSystem
 from ragstone.kernel.embedding.model import Embed
+from ragstone.kernel.files.language import detect_language
 from ragstone.kernel.records import Answer, Context, Question
 from ragstone.kernel.systems.declining import is_answer
 from ragstone.kernel.systems.extracting import AnswerSentence, best_sentences
@@ -21,8 +22,8 @@ def quote_contexts(
     """Return the answer, with where it stands in `metadata["citations"]`; the refusal where nothing answers.
 
     contexts: best first. A citation has `context`, the number of the context from 1, `start` and `end` in its
-    text, and the `score` of best_sentences. embed: that of `declared.embedder`, if it names one. Raises what
-    the embedder raises.
+    text, and the `score` of best_sentences. embed: that of `declared.embedder`, if it names one; a question
+    without a language is then in the one that its words are in. Raises what the embedder raises.
     """
     texts = [context.text for context in contexts]
     if embed is None:
@@ -57,6 +58,7 @@ def _probable(
     """Return what words alone would quote, or the best sentence, if that is probable enough; else none."""
     asked, threshold = question.question, declared.threshold
     first = best_sentences(asked, texts, most=1, threshold=0.0)
-    if not first or not is_answer(asked, first[0], texts, embed, threshold=threshold, lang=question.lang):
+    lang = question.lang or detect_language(asked)
+    if not first or not is_answer(asked, first[0], texts, embed, threshold=threshold, lang=lang):
         return []
     return best_sentences(asked, texts, most=declared.sentences) or first
