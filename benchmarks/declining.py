@@ -14,7 +14,7 @@ squad2's unanswerable ones, which people wrote to look answerable. Intervals are
 --others: the questions between those, of packs that have some: when signals, the weight of exchanged subjects
 and the threshold were chosen, the half that is set aside and bankfaq were looked at, but not at these.
 --fit: fits answer_weights.toml, with scikit-learn, and writes it: on the other half, and on the part `fit` of
-benchmarks/outside.py, whose questions near to the documents set the threshold.
+benchmarks/outside.py, whose questions outside of the documents set the threshold.
 """
 
 import argparse
@@ -52,7 +52,7 @@ FILE = Path("src/ragstone/kernel/systems/library/answer_weights.toml")
 K = 5
 SWAPPED = 0.25  # of the weight of all questions without an answer
 FAR = 0.2  # the same of an example's questions that are about something else
-DECLINED = 0.95  # of the examples' questions near to their documents, by weights fitted without their guide
+DECLINED = 0.95  # of questions outside, near and far half each, by weights fitted without their guide
 FOLDS = 8
 
 
@@ -291,8 +291,11 @@ def fit(n: int, settings: Settings) -> None:
         own = fold == number
         if own.any():
             chance[own] = model_of(~own).predict_proba(table[own])[:, 1]
-    near = [0.0 if row.is_unnamed else chance[at] for at, row in enumerate(rows) if row.group == "near"]
-    threshold = float(np.quantile(near, DECLINED))
+    chance[[row.is_unnamed for row in rows]] = 0.0
+    near, far = (chance[[row.group == group for row in rows]] for group in ("near", "far"))
+    half_each = [1 / len(group) for group in (near, far) for _ in group]
+    outside = np.concatenate([near, far])
+    threshold = float(np.quantile(outside, DECLINED, weights=half_each, method="inverted_cdf"))
     model = model_of(np.ones(len(rows), dtype=bool))
     names = msgspec.structs.fields(AnswerSignals)
     lines = [f"{name.name} = {value:.2f}" for name, value in zip(names, model.coef_[0], strict=True)]

@@ -94,8 +94,8 @@ def is_answer(
 ) -> bool:
     """Say whether a sentence is probable enough to answer a question, see answer_probability.
 
-    threshold: in [0, 1]; None: that of the fit, by which 95 of 100 questions near to the documents that they
-    do not answer were declined in the part that it was fitted on. Raises what the embedder raises.
+    threshold: in [0, 1]; None: that of the fit, by which 95 of 100 questions outside of the documents were
+    declined in the part that it was fitted on, of those near to them 90. Raises what the embedder raises.
     """
     enough = answer_weights().threshold if threshold is None else threshold
     return (
