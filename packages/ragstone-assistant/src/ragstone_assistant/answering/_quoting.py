@@ -64,8 +64,10 @@ async def quoted(
         [passage for passage, code in zip(passages, spoken, strict=True) if (code == lang) is is_own]
         for is_own in (True, False)
     )
-    if own and unheld is not None and await asyncio.to_thread(unheld, names_in(question, lang)):
-        return Quotes("", ())
+    if own and unheld is not None:
+        nowhere = await asyncio.to_thread(unheld, names_in(question, lang))
+        if nowhere:
+            return Quotes("", ())
     weighed = embed if is_weighed(embed) else None
     find = partial(_best, lang=lang, embed=weighed, unheld=unheld)
     sentences = (
