@@ -119,33 +119,3 @@ def test_what_a_system_answered_is_no_reference(beside: dict[str, Any], referenc
     row = to_canonical({"question": "Which bird?", "answer": "a hen", **beside}, Question)
     assert row.get("reference") == reference
     assert (row.get("metadata", {}).get("answer") == "a hen") == (reference != "a hen")
-
-
-@pytest.mark.parametrize(
-    ("system", "named"),
-    [
-        ("gpt-4o, hybrid retrieval, k = 5", "gpt-4o, hybrid retrieval, k = 5"),
-        ("v1. of March", "v1. of March"),
-        (
-            "You know birds. Answer in one word, and never in two.",
-            "You know birds. Answer in one word, and… (",
-        ),
-        ("Be brief\nand kind", "Be brief and kind… ("),
-        ("鳥" * 101, "鳥" * 40 + "… ("),
-        ("你知道鸟类。", "你知道鸟类。… ("),
-    ],
-)
-def test_a_prompt_in_the_column_of_the_system_does_not_name_it(system: str, named: str) -> None:
-    row = to_canonical({"question_id": "q", "answer": "a hen", "system": system}, Answer)
-    assert row["system"].startswith(named)
-    assert len(row["system"]) <= len(named) + 5
-    assert row.get("metadata") == (None if row["system"] == named else {"system": system})
-    assert SHAPES["system"](row["system"]) == row["system"]  # as a file of ours is read again
-
-
-def test_two_prompts_are_two_systems() -> None:
-    prompts = [
-        "Answer from the passages in one sentence. Be kind.",
-        "Answer from the passages in one sentence.",
-    ]
-    assert len({SHAPES["system"](prompt) for prompt in prompts}) == 2

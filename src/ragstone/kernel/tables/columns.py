@@ -18,7 +18,7 @@ import msgspec
 
 from ragstone.kernel.records import Answer, Context, count_of, figure_of
 from ragstone.kernel.tables._nearness import near_field
-from ragstone.kernel.tables._system_prompts import as_system, is_prompt
+from ragstone.kernel.tables._system_prompts import is_prompt
 from ragstone.kernel.tables._yes_no import as_yes_no
 from ragstone.kernel.tables.calls import as_steps
 from ragstone.kernel.tables.names import ALIASES, CONTEXT_TEXT, REFERENCE, accepted_names, fields_of, fold
@@ -170,8 +170,8 @@ def warn_of_prompts(plan: ColumnPlan, raw: Mapping[str, Any], where: object, kno
     if columns and columns[0] not in known:
         known.add(columns[0])
         LOG.warning(
-            "%s: column `%s` holds prompts or other texts, so each text counts as a system, named by its "
-            "first words. For another column, use --column system=NAME.",
+            "%s: column `%s` holds prompts or other texts, and each text counts as a system. For another "
+            "column, use --column system=NAME.",
             where,
             columns[0],
         )
@@ -244,8 +244,6 @@ def to_canonical(raw: Mapping[str, Any], row_type: type, plan: ColumnPlan | None
                 passed.add(column)
             break
         passed.update([column for column in columns if column == field or raw.get(column) == ""])
-    # A prompt stays, beside the name that is made of it.
-    passed -= {column for column in plan.fields.get("system", ()) if is_prompt(raw.get(column))}
     left = raw.keys() - passed
     rest = (
         {name: value for name, value in raw.items() if name in left and not is_absent(value)} if left else {}
@@ -439,7 +437,6 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
     "answer": as_text,
     "text": as_text,
     "title": as_text,
-    "system": as_system,
     "reference": as_reference,
     "document_ids": as_ids,
     "contexts": as_contexts,
