@@ -155,9 +155,7 @@ def test_expected_steps_and_unanswerable_questions_stand_in_the_rows(judged):
 
 def test_rows_without_references_are_told_what_to_add(judged):
     folder = judged([{"id": "a", "question": "When?", "answer": "In May."}], "containment")
-    says = (
-        "no judgement has a score.* 1 of 1 rows have no reference.* Put references into a column `reference`"
-    )
+    says = "no judgement has a score.* 1 of 1 row has no reference.* Put references into a column `reference`"
     with pytest.raises(DataError, match=says):
         ragstone.blame(folder)
     assert not (folder / "blame.json").exists()

@@ -166,7 +166,7 @@ def test_where_nothing_was_scored_the_command_ends_with_5(folder):
     sheet = write(folder, [{"question_id": "a", "question": "?", "answer": "yes"}])
     ran = ragstone("judge", sheet, "--judge", "containment")
     assert ran.code == 5
-    assert "have no reference" in ran.out
+    assert "has no reference" in ran.out
 
 
 def test_a_page_of_a_file_of_judgements_stands_beside_it(folder, sheet):

@@ -518,14 +518,11 @@ FEW_QUESTIONS_IN_GROUPS = Sentence[CardNumbers](
 )
 TUNED_LEFT_OUT = Sentence[CardNumbers](
     code="tuned-left-out",
-    text=f"{{n}} {made_with()}, as examples or to fit a threshold, {{are}} left out: they cannot test it.",
+    text=f"Left out: {{n}} {made_with()}, as examples or to fit a threshold. They cannot test it.",
     when="at least one labelled answer is of a question that the judge was made with",
     holds=lambda facts: facts.n_tuned > 0,
     needs={"n": "labelled answers that are not counted"},
-    fills=lambda facts: {
-        "n": plural(facts.n_tuned, "labelled answer"),
-        "are": "are" if facts.n_tuned > 1 else "is",
-    },
+    fills=lambda facts: {"n": plural(facts.n_tuned, "labelled answer")},
 )
 DRAWN_UNEQUALLY = Sentence[CardNumbers](
     code="drawn-unequally",
