@@ -69,11 +69,8 @@ def test_a_function_word_is_no_name_and_in_german_a_capital_letter_says_nothing(
 
 
 def test_the_first_word_of_each_sentence_is_no_name_by_its_capital_letter():
-    assert names_in("My soil is dry. Advise me! IPhones, or what Dr. Tractor sells?") == [
-        "iphones",
-        "dr",
-        "tractor",
-    ]
+    question = "My soil is dry. Advise me! IPhones, or what Dr. Tractor sells?"
+    assert names_in(question) == ["iphones", "dr", "tractor"]
     assert names_in("... Soil? !") == []
 
 

@@ -423,8 +423,8 @@ def _groups(card: ReportCard, by: str, groups: list[AnswerGroup]) -> Table:
 
     def measure(name: str, where: Where) -> Made[AnswerGroup]:
         def cell(group: AnswerGroup) -> Cell:
-            found = group.agreement.get(name)
-            return msgspec.structs.replace(estimated(found), short=with_ends(found))
+            estimate = group.agreement.get(name)
+            return msgspec.structs.replace(estimated(estimate), short=with_ends(estimate))
 
         return Column(name, where=where), cell
 

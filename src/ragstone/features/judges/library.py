@@ -254,6 +254,6 @@ def groups() -> list[LibraryGroup]:
     return msgspec.toml.decode(text, type=_About).group
 
 
-def has_words(text: str, words: str) -> bool:
+def has_words(text: str, search: str) -> bool:
     """Return whether a text has every word of a search."""
-    return all(word in folded(text) for word in folded(words).split())
+    return all(word in folded(text) for word in folded(search).split())

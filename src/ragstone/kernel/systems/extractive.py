@@ -56,9 +56,9 @@ def _probable(
     question: Question, texts: list[str], declared: ExtractiveSystem, embed: Embed
 ) -> list[AnswerSentence]:
     """Return what words alone would quote, or the best sentence, if that is probable enough; else none."""
-    asked, threshold = question.question, declared.threshold
-    first = best_sentences(asked, texts, most=1, threshold=0.0)
-    lang = question.lang or detect_language(asked)
-    if not first or not is_answer(asked, first[0], texts, embed, threshold=threshold, lang=lang):
+    text, threshold = question.question, declared.threshold
+    first = best_sentences(text, texts, most=1, threshold=0.0)
+    lang = question.lang or detect_language(text)
+    if not first or not is_answer(text, first[0], texts, embed, threshold=threshold, lang=lang):
         return []
-    return best_sentences(asked, texts, most=declared.sentences) or first
+    return best_sentences(text, texts, most=declared.sentences) or first
