@@ -160,9 +160,9 @@ def test_labels_that_cannot_be_read_end_a_run_before_anything_is_judged(tmp_path
     ],
 )
 def test_what_the_settings_lack_is_named_before_anything_is_done(tmp_path, text, says):
-    (tmp_path / "ragstone.toml").write_text(text)
-    with pytest.raises(ConfigError, match=says):
-        ragstone.run(load_settings(tmp_path / "ragstone.toml"))
+    (tmp_path / "evening.toml").write_text(text)
+    with pytest.raises(ConfigError, match=rf"evening\.toml: {says}"):
+        ragstone.run(load_settings(tmp_path / "evening.toml"))
     assert not (tmp_path / "runs").exists()
 
 

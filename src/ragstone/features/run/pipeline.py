@@ -159,15 +159,19 @@ def checked_judges(settings: Settings) -> list[Judge]:
     """Return the judges, after the checks that need no file: nothing is paid for before they pass."""
     judges = load_judges(map(settings.named, settings.judge.judges))
     if settings.answer.sheet is not None and settings.answer.system is not None:
-        raise ConfigError("ragstone.toml: [answer] has both sheet and system. Keep one of them.")
+        raise ConfigError(f"{_file(settings)}: [answer] has both sheet and system. Keep one of them.")
     check_repeats(settings)
     if searches(settings):
         _check_built_in(settings)
     elif settings.answer.system is not None and not settings.questions.path:
         raise ConfigError(
-            "ragstone.toml: [questions] path is missing. Name the questions to ask [answer] system."
+            f"{_file(settings)}: [questions] path is missing. Name the questions to ask [answer] system."
         )
     return judges
+
+
+def _file(settings: Settings) -> str:
+    return settings.file or "ragstone.toml"
 
 
 def _check_built_in(settings: Settings) -> None:
@@ -182,7 +186,7 @@ def _check_built_in(settings: Settings) -> None:
         if not path:
             without = ' (without a model answers system = "extractive")' if name == "[answer] model" else ""
             raise ConfigError(
-                f"ragstone.toml: {name} is missing. {whose}{without}; for answers made elsewhere give "
+                f"{_file(settings)}: {name} is missing. {whose}{without}; for answers made elsewhere give "
                 "[answer] sheet, for another application [answer] system."
             )
     if asks_built_in(settings):
