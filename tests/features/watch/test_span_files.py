@@ -116,7 +116,7 @@ def test_a_top_that_never_comes_is_not_waited_for_when_others_are_two_minutes_la
     assert look(store, folder).new == 1
     send(file, top(3, at=122))
     assert look(store, folder).new == 2
-    assert ("query 1", "Inner 1") in said(store)
+    assert ("Prompt 1", "Inner 1") in said(store)
 
 
 def test_a_top_that_never_comes_is_not_waited_for_when_nothing_grows(store, folder):

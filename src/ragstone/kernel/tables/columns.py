@@ -18,7 +18,6 @@ import msgspec
 
 from ragstone.kernel.records import Answer, Context, count_of, figure_of
 from ragstone.kernel.tables._nearness import near_field
-from ragstone.kernel.tables._system_prompts import is_prompt
 from ragstone.kernel.tables._yes_no import as_yes_no
 from ragstone.kernel.tables.calls import as_steps
 from ragstone.kernel.tables.names import ALIASES, CONTEXT_TEXT, REFERENCE, accepted_names, fields_of, fold
@@ -111,7 +110,7 @@ def plan_columns(
         )
         fields |= {"reference": right} if right else {}
     if "reference" in chosen or any(
-        fold(column) in _BESIDE_ANSWERS and not (fold(column) == "system" and is_prompt(raw[column]))
+        fold(column) in _BESIDE_ANSWERS and not (fold(column) == "system" and _is_prompt(raw[column]))
         for column in raw
     ):
         # Beside references, though this row has none, or a system, `answer` is what a system said.
@@ -164,9 +163,21 @@ def warn_of_guesses(plan: ColumnPlan, where: object, known: set[str]) -> None:
     LOG.warning("%s: using column %s. Change it with --column %s=NAME.", where, using, field)
 
 
+LONGEST_NAME = 100  # characters: a longer text names no system
+_SENTENCE = re.compile(r"(?:\S+\s+){3,}\S+[.!?]|.*[。！？؟।]", re.DOTALL)
+
+
+def _is_prompt(value: object) -> bool:
+    """Say whether a text is a system's prompt: long, of several lines, or a sentence of four words."""
+    if not isinstance(value, str):
+        return False
+    text = value.strip()
+    return len(text) > LONGEST_NAME or "\n" in text or _SENTENCE.fullmatch(text) is not None
+
+
 def warn_of_prompts(plan: ColumnPlan, raw: Mapping[str, Any], where: object, known: set[str]) -> None:
     """Warn where a system's prompt is in the column of its name; once. where, known: see warn_of_guesses."""
-    columns = [column for column in plan.fields.get("system", ()) if is_prompt(raw.get(column))]
+    columns = [column for column in plan.fields.get("system", ()) if _is_prompt(raw.get(column))]
     if columns and columns[0] not in known:
         known.add(columns[0])
         LOG.warning(
