@@ -28,6 +28,15 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PLAIN = ("data:", "blob:", "chrome:", "about:")  # nothing leaves the page for these
 ALONE = ("--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--no-proxy-server")
+OFF = (  # features of Chromium, the last list of which counts: so what playwright turns off is here too
+    # A window that is not shown draws its own address bar as two pages, for more than a page of ours costs.
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "PreloadTopChromeWebUI"),
+    "SpareRendererForSitePerProcess",  # a process for each page that is opened, for one that may come
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "AvoidCorsURLLoaderRestartOnRedirect", "PaintHolding"),
+    *("DestroyProfileOnBrowserClose", "HttpsUpgrades", "HttpsFirstBalancedModeAutoEnable", "LensOverlay"),
+    *("MediaRouter", "ThirdPartyStoragePartitioning", "OptimizationHints", "NetworkTimeServiceQuerying"),
+    *("AimEnabled", "PreconnectToSearch"),
+)
 PATIENCE_S = 60  # a shared machine halts at times; what is there is seen at once
 
 
@@ -168,7 +177,8 @@ class _Chromium:
             self._playwright = sync_playwright().start()
         if self._browser is None or not self._browser.is_connected():
             self._browser = self._playwright.chromium.launch(
-                executable_path=executable(), args=["--no-sandbox", *ALONE]
+                executable_path=executable(),
+                args=["--no-sandbox", *ALONE, f"--disable-features={','.join(OFF)}"],
             )
         return self._browser
 
