@@ -36,6 +36,7 @@ TEXTS = (
 )
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("name", ROUTINES)
 def test_routine_takes_digits_of_any_kind_and_length(name):
     for text in TEXTS:

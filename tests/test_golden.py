@@ -1,6 +1,6 @@
 """The golden files themselves: each sentence belongs to a test, and is read as it was written."""
 
-import ast
+import re
 from pathlib import Path
 
 from tests.support.golden import GOLDEN, read_sentences, sentences_of, write_sentences
@@ -13,14 +13,8 @@ def test_every_sentence_belongs_to_a_test():
     modules = {sentences_of(module): module for module in MODULES}
     lost = []
     for file in sorted((GOLDEN / "sentences").glob("*.txt")):
-        names = set()
-        if file in modules:
-            tree = ast.parse(modules[file].read_text(encoding="utf-8"))
-            names = {
-                node.name
-                for node in ast.walk(tree)
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            }
+        text = modules[file].read_text(encoding="utf-8") if file in modules else ""
+        names = {*re.findall(r"^ *(?:async )?def (\w+)", text, re.MULTILINE)}
         lost += [
             f"{file.name}: {test}" for test in read_sentences(file) if test.partition("[")[0] not in names
         ]

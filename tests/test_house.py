@@ -3,7 +3,10 @@
 import ast
 import json
 
+import pytest
 from tests.support import house
+
+pytestmark = pytest.mark.house
 
 FUNCTION_LINES = 80  # without its docstring
 PARAMETERS = 6  # those after `*` are named where they are used, and do not count

@@ -83,6 +83,7 @@ def is_there(text: str, module: str) -> bool:
     return False
 
 
+@pytest.mark.house
 def test_every_module_that_the_source_names_by_text_is_there():
     every = named()
     ours = [(text, module) for module, text in every if text not in OTHERS]
@@ -100,6 +101,7 @@ def test_a_name_that_leads_nowhere_is_found():
     assert not is_there("ragstone.kernel.corpus.lost", "ragstone.kernel.corpus.reading")
 
 
+@pytest.mark.house
 def test_what_a_table_names_is_a_place_that_the_search_finds():
     groups = [[place] if isinstance(place, str) else place[1].values() for place in COMMANDS.values()]
     commands = [place for group in groups for place in group]
@@ -126,6 +128,7 @@ def test_every_reader_opens(ending, tmp_path):
 IMPORTED = re.compile(r"(?:^|[;\n])\s*from (ragstone[\w.]*) import ([\w, ]+)(?=;|$)")
 
 
+@pytest.mark.house
 def test_code_for_another_process_imports_what_is_there():
     n_found = 0
     for file in house.modules().values():

@@ -31,6 +31,7 @@ METHODS = ("sub", "subn", "translate")
 SEARCHES = frozenset(
     ("finditer", "search", "match", "fullmatch", "findall", "find", "rfind", "partition", "rpartition")
 )
+_CALLED = re.compile(rf"\b(?:{'|'.join((*METHODS, *SEARCHES, 'sentence_spans'))})\b")
 
 
 class Change(NamedTuple):
@@ -319,24 +320,27 @@ def changing_functions() -> set[str]:
 
     Also those that take a text and return one of slices or pieces, at places that were searched for.
     """
-    found: set[str] = set()
-    for module, path in house.modules().items():
-        place = module.removeprefix("ragstone.")
-        found.update(f"{place}:{name}" for name in _changing(house.tree_of(path), ""))
-    return found
+    return {
+        f"{module.removeprefix('ragstone.')}:{name}"
+        for module, path in house.modules().items()
+        if _CALLED.search(path.read_text(encoding="utf-8"))
+        for name in _changing(house.tree_of(path))
+    }
 
 
-def _changing(tree: ast.AST, name: str) -> Iterator[str]:
-    for node in ast.iter_child_nodes(tree):
-        inner = name
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = f"{name}.{node.name}".lstrip(".")
-            if isinstance(node, ast.FunctionDef) and _cuts(node):
-                yield inner
-        called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(called, ast.Attribute) and called.attr in METHODS:
-            yield name
-        yield from _changing(node, inner)
+def _changing(tree: ast.AST) -> Iterator[str]:
+    left = [(tree, "")]
+    while left:
+        above, name = left.pop()
+        for node in ast.iter_child_nodes(above):
+            inner = name
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                inner = f"{name}.{node.name}".lstrip(".")
+                if isinstance(node, ast.FunctionDef) and _cuts(node):
+                    yield inner
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in METHODS:
+                yield name
+            left.append((node, inner))
 
 
 def _cuts(function: ast.FunctionDef) -> bool:

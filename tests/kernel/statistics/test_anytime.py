@@ -41,6 +41,7 @@ def test_gains_of_kappa_worked_by_hand():
     assert most == pytest.approx(np.full((5, 1), 2.0))
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("share", [0.3, 0.85, 0.97])
 def test_it_is_ever_wrong_less_often_than_it_says(share):
     rng = np.random.default_rng(3)
@@ -55,6 +56,7 @@ def test_it_is_ever_wrong_less_often_than_it_says(share):
     assert wrong.mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1500)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("side", ["above", "below"])
 def test_evidence_against_the_true_kappa_stays_small(side):
     rng, ever = np.random.default_rng(5), 0
@@ -71,6 +73,7 @@ def test_evidence_against_the_true_kappa_stays_small(side):
     assert ever / 150 <= 0.025 + 3 * np.sqrt(0.025 / 150)
 
 
+@pytest.mark.simulation
 def test_a_decision_takes_at_most_1_4_of_the_labels_of_one_look():
     rng, took = np.random.default_rng(1), []
     for row in (rng.random((300, 600)) < 0.9).astype(float):

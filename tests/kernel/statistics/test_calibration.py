@@ -66,6 +66,7 @@ def test_error_of_bins_far_off_worked_by_hand():
     assert found.low < found.value < found.high
 
 
+@pytest.mark.simulation
 def test_a_calibrated_judge_reads_less_than_usual_and_its_interval_begins_at_0():
     rng = np.random.default_rng(1)
     values, usual, begins = [], [], []
@@ -79,6 +80,7 @@ def test_a_calibrated_judge_reads_less_than_usual_and_its_interval_begins_at_0()
     assert sum(begins) >= 55  # 97.5 % are expected
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("by", [1.5, 3.0])
 def test_interval_holds_the_true_error(by: float):
     rng = np.random.default_rng(2)

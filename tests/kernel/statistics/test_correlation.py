@@ -88,9 +88,8 @@ def test_interval_of_pearson_is_that_of_scipys_bootstrap():
     found = _estimate(*correlation_columns(first, second), "Pearson")
     peer = stats.bootstrap(
         (first, second),
-        lambda a, b: stats.pearsonr(a, b)[0],
+        lambda a, b, axis: stats.pearsonr(a, b, axis=axis)[0],
         paired=True,
-        vectorized=False,
         n_resamples=3000,
         rng=0,
     ).confidence_interval

@@ -109,6 +109,7 @@ def test_clusters_that_differ_less_than_chance_count_no_more_than_their_rows():
     assert ends_of(mean_of(values, [0, 0, 1, 1, 2, 2])) == wilson_interval(3, 6)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("clusters", [6, 12, 25])
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_few_clusters_hold_the_share_as_often_as_they_say(clusters, share):

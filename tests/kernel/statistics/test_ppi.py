@@ -140,6 +140,7 @@ def test_interval_is_never_wider_than_that_of_the_labels_alone_by_more_than_two_
     assert all(one.worth >= n for one in found)
 
 
+@pytest.mark.simulation
 def test_few_labels_do_not_bias_the_estimate():
     # A harsh judge, 20 labels: with the variance of all rows in the weight, the mean would be 0.016 too high.
     rng = np.random.default_rng(15)
@@ -152,6 +153,7 @@ def test_few_labels_do_not_bias_the_estimate():
     assert abs(error) < 0.005  # 4 standard errors of 3,000 simulations
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(("error", "n"), [(0.02, 50), (0.1, 100), (0.5, 50)])
 def test_interval_holds_the_truth_as_often_as_it_says(error, n):
     found = [prediction_powered_mean(*made(n, 800, seed, error=error)).corrected for seed in range(400)]

@@ -133,6 +133,7 @@ def test_unequal_chances_are_made_up_for():
     assert within / 300 >= 0.95
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(("n", "taste"), [(30, 0.2), (100, 0.05), (150, 0.25)])
 def test_a_taste_makes_equal_systems_better_in_no_more_than_3_percent(n, taste):
     rng = np.random.default_rng(6)

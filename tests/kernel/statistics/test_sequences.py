@@ -49,6 +49,7 @@ def test_value_out_of_range_is_an_error(wrong, says):
     says(error.value)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("kind", ["ternary", "skewed", "graded"])
 def test_false_alarms_at_any_look_stay_below_alpha(kind):
     """1,000 sequences of 400 with mean 0, looked at after each observation.
@@ -65,6 +66,7 @@ def test_false_alarms_at_any_look_stay_below_alpha(kind):
     assert alarms <= 71
 
 
+@pytest.mark.simulation
 def test_an_ordinary_test_looked_at_each_time_does_not_keep_its_alpha():
     # Why these are used: a z-test at every look from 20 on, on the same kind of sequences.
     rng = np.random.default_rng(3)
@@ -77,6 +79,7 @@ def test_an_ordinary_test_looked_at_each_time_does_not_keep_its_alpha():
     assert alarms / 300 > 0.2
 
 
+@pytest.mark.simulation
 def test_the_interval_holds_the_mean_at_all_looks_at_once():
     """200 sequences of 120 with mean 0.2, looked at six times: at most 5 % may ever miss it (10 + 3 * 3)."""
     rng = np.random.default_rng(4)
@@ -88,6 +91,7 @@ def test_the_interval_holds_the_mean_at_all_looks_at_once():
     assert missed <= 19
 
 
+@pytest.mark.simulation
 def test_the_interval_of_clusters_of_different_sizes_holds_the_mean_over_rows():
     # Clusters of 1 with mean 0.3 and of 4 with mean 0, as many of each: 0.3 / 5 over rows.
     rng = np.random.default_rng(5)
