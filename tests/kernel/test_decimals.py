@@ -7,10 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ragstone
-from ragstone.kernel.decimals import decimal, short, signed_decimal, signed_decimals
+from ragstone.kernel.decimals import (
+    decimal,
+    short,
+    signed_count,
+    signed_decimal,
+    signed_decimals,
+    unsigned_decimal,
+)
 
 SOURCES = Path(ragstone.__file__).parent
-OWN_SIGN = re.compile(r'replace\("-", "−"\)|:\+z?\.\d|:\+g')
+OWN_SIGN = re.compile(r'replace\("-", "−"\)|:\+z?\.\d|:\+g|["\']\+["\'] if')
 
 
 def test_zero_has_no_sign_whatever_it_was_rounded_from():
@@ -34,6 +41,15 @@ def test_what_is_not_0_is_not_shown_as_0():
     assert signed_decimals(-0.0004, 0.15) == "−0.0004 to +0.1500"
 
 
+def test_a_size_has_no_sign_and_is_not_0_either():
+    assert [unsigned_decimal(-0.12), unsigned_decimal(-0.0013), unsigned_decimal(0)] == [
+        "0.12",
+        "0.001",
+        "0.00",
+    ]
+    assert [signed_count(1200), signed_count(-1200), signed_count(0)] == ["+1,200", "−1,200", "0"]
+
+
 @given(st.floats(-100, 100), st.floats(-100, 100))
 def test_ends_beside_0_are_told_from_it(low, high):
     for value, text in zip((low, high), signed_decimals(low, high).split(" to "), strict=True):
@@ -43,4 +59,7 @@ def test_ends_beside_0_are_told_from_it(low, high):
 
 def test_no_other_place_writes_signs():
     places = [path for path in SOURCES.rglob("*.py") if OWN_SIGN.search(path.read_text(encoding="utf-8"))]
-    assert [path.relative_to(SOURCES).as_posix() for path in places] == ["kernel/decimals.py"]
+    assert sorted(path.relative_to(SOURCES).as_posix() for path in places) == [
+        "kernel/decimals.py",
+        "kernel/document/plots/_axes.py",  # the marks of an axis, with the decimals of their step
+    ]

@@ -26,21 +26,31 @@ def scale_text(low: float, high: float) -> str:
 
 def signed_decimal(value: float, places: int = 2) -> str:
     """Return a difference with so many decimals, or as many as tell it from 0: `+0.12`, `+0.004`."""
-    return _with_sign(value, _telling((value,), places))
+    return _with_sign(value, telling_places((value,), places))
+
+
+def unsigned_decimal(value: float, places: int = 2) -> str:
+    """Return how large a difference is, for words that say which way: `0.12`, `0.004`."""
+    return decimal(abs(value), telling_places((value,), places))
 
 
 def signed_decimals(low: float, high: float, places: int = 2) -> str:
     """Return the two ends of a difference, as signed_decimal does, both with as many decimals."""
-    telling = _telling((low, high), places)
+    telling = telling_places((low, high), places)
     return f"{_with_sign(low, telling)} to {_with_sign(high, telling)}"
+
+
+def signed_count(n: int) -> str:
+    """Return a difference of whole numbers, with its sign and its thousands set apart: `+1,200`."""
+    return f"{n:+,}".replace("-", "−") if n else "0"
+
+
+def telling_places(values: Sequence[float], places: int) -> int:
+    """Return how many decimals it takes, from `places` on, to show no value as 0 that is not."""
+    apart = [abs(value) for value in values if round(value, MOST)]
+    return next((n for n in range(places, MOST) if all(round(value, n) for value in apart)), MOST)
 
 
 def _with_sign(value: float, places: int) -> str:
     text = decimal(value, places)
     return text if text.startswith("−") or not text.strip("0.") else f"+{text}"
-
-
-def _telling(values: Sequence[float], places: int) -> int:
-    """Return how many decimals it takes, from `places` on, to show no value as 0 that is not."""
-    apart = [abs(value) for value in values if round(value, MOST)]
-    return next((n for n in range(places, MOST) if all(round(value, n) for value in apart)), MOST)

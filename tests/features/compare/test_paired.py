@@ -386,6 +386,27 @@ def test_better_on_the_easier_questions_is_not_let_through(says):
     says(found.gate.metrics[0].because)
 
 
+@pytest.mark.parametrize("margin", [None, 0.3])
+@pytest.mark.parametrize(
+    ("status", "of_both", "of_each", "outcome"),
+    [
+        ("timeout", 2, 0, "passed"),  # 2 of 40 are 5 %
+        ("timeout", 3, 0, "cannot tell"),
+        ("timeout", 0, 1, "passed"),
+        ("timeout", 0, 2, "cannot tell"),
+        ("not_applicable", 3, 0, "passed"),  # the metric says nothing of these on purpose
+    ],
+)
+def test_a_gate_does_not_pass_what_nobody_scored(status, of_both, of_each, outcome, margin, says):
+    lost, scored = [status] * of_each, [1.0] * of_each
+    rest = [status] * of_both + [1.0] * (40 - of_both - 2 * of_each)
+    found = compare_judged(
+        gated_run([*lost, *scored, *rest]), gated_run([*scored, *lost, *rest]), margin=margin
+    )
+    assert found.gate.outcome == outcome
+    says(found.gate.metrics[0].because)
+
+
 def test_margin_without_a_scale_has_no_unit(says):
     a, b = (
         JudgedRun(name="run", judgements=judged([50.0, 60.0, other], scale=None), judges={})

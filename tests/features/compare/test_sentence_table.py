@@ -114,13 +114,14 @@ def random_runs(seed: int) -> Runs:
 class Bare(NamedTuple):
     """What the rows of one metric say, by another calculation.
 
-    lost, failed: questions that B alone has no score of, or fails on, and those of A. people: their pairs of
-    scored questions.
+    lost, failed: questions that B alone has no score of, or fails on, and those of A. n_unscored: those that
+    either or both lack. people: their pairs of scored questions.
     """
 
     scored: list[tuple[int, float, float]]
     lost: tuple[int, int]
     failed: tuple[int, int]
+    n_unscored: int
     people: list[tuple[int, float, float]]
     p: float
     is_known: bool
@@ -163,6 +164,7 @@ def bare_of(runs: Runs, pairs: list[Pair], row: MetricComparison) -> Bare:
         scored,
         one_sided([(isinstance(a, str), isinstance(b, str)) for a, b in pairs]),
         one_sided([(a == "app_error", b == "app_error") for a, b in pairs]),
+        sum(any(isinstance(score, str) and score != "not_applicable" for score in pair) for pair in pairs),
         people,
         p,
         known,
@@ -233,7 +235,7 @@ def due_of(bare: Bare, verdict: str, row: MetricComparison, n_metrics: int, scal
     if all(a == b for _, a, b in bare.scored):
         due.add("compare-same-scores")
         if middle is not None and not people:
-            due.add("compare-true-difference-" + ("of-scored" if any(bare.lost) else "at-most"))
+            due.add("compare-true-difference-" + ("of-scored" if bare.n_unscored else "at-most"))
     else:
         due.add("compare-scores-crossed" if crossed else "compare-scores-differ")
     if clearly_more(bare.lost, n_metrics):
@@ -260,6 +262,8 @@ def gate_of(runs: Runs, bare: Bare, verdict: str, row: MetricComparison, n_metri
         return "gate-worse" if runs.margin is None else "gate-worse-than-margin"
     if clearly_more(bare.lost, n_metrics):
         return "gate-loses-more"
+    if bare.n_unscored / (len(bare.scored) + bare.n_unscored) > 0.05:
+        return "gate-unscored"
     if within:
         return "gate-within-margin"
     if verdict == "better":
@@ -405,12 +409,15 @@ WORKED = {
     "no score differs, by two judges": Runs(
         {
             BY_MODEL: ([RIGHT] * 30, SCALE),
-            BY_NONE: ([RIGHT] * 10 + [("timeout", "timeout")] * 20, SCALE),
+            BY_NONE: ([RIGHT] * 10 + [("not_applicable", "not_applicable")] * 20, SCALE),
         },
         [],
     ),
     "no score differs, and others are lost": Runs(
         {BY_MODEL: ([RIGHT] * 10 + [(1.0, "timeout"), ("timeout", 1.0)] * 10, SCALE)}, []
+    ),
+    "no score differs, and some are of neither": Runs(
+        {BY_MODEL: ([RIGHT] * 10 + [("timeout", "timeout")], SCALE)}, []
     ),
     "no score differs, no scale": Runs({BY_MODEL: ([(7.0, 7.0)] * 20, None)}, []),
     "no score differs, to people either": Runs({BY_MODEL: ([RIGHT] * 60, SCALE)}, [RIGHT] * 5),

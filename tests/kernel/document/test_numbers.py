@@ -1,4 +1,11 @@
-from ragstone.kernel.document.numbers import interval, percent_ends, percent_range, signed_range
+from ragstone.kernel.document.numbers import (
+    interval,
+    percent_ends,
+    percent_range,
+    signed_range,
+    signed_with_ends,
+    size_with_ends,
+)
 from ragstone.kernel.document.plots.tables import difference_range
 from ragstone.kernel.statistics import Estimate
 
@@ -23,3 +30,21 @@ def test_both_ends_of_a_share_have_a_decimal_if_one_of_them_has():
     assert percent_ends(estimate(0.031, 0.214)) == "3.1 to 21.4 %"
     assert percent_range(0, 0.21) == "0 to 21 %"
     assert percent_range(0.12, 0.21) == "12 to 21 %"
+
+
+def difference(value: float, *ends: float) -> Estimate:
+    low, high = ends or (None, None)
+    return Estimate(value=value, low=low, high=high, n=9, method="student")
+
+
+def test_no_end_of_a_difference_is_shown_as_0_that_is_not():
+    assert [
+        signed_with_ends(difference(0.02, 0.003, 0.04)),
+        size_with_ends(difference(0.02, 0.003, 0.04)),
+    ] == [
+        "+0.02 (+0.003 to +0.040)",
+        "0.020 (0.003 to 0.040)",
+    ]
+    assert signed_with_ends(difference(0.0)) == "0.00 (no interval)"
+    assert size_with_ends(difference(0.004)) == "0.004 (no interval)"
+    assert size_with_ends(difference(0.1, -0.1, 0.3)) == "0.10 (−0.10 to 0.30)"

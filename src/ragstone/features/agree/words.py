@@ -65,9 +65,11 @@ from ragstone.kernel.version import __version__
 MEANINGS = {
     "exact agreement": "the same grade from both",
     "within one": "at most one step apart",
-    "kappa": "agreement beyond chance",
-    "linear kappa": "beyond chance, a near miss counts less",
-    "quadratic kappa": "beyond chance, a far miss counts most",
+    "kappa": "Cohen's, agreement beyond chance",
+    "linear kappa": "Cohen's, a near miss counts less",
+    "quadratic kappa": "Cohen's, a far miss counts most",
+    "pooled kappa": "over all pairs of annotators, in both orders",
+    "pooled quadratic kappa": "over all pairs, a far miss counts most",
     "alpha": "Krippendorff's, the judge as one more rater",
     "nominal alpha": "Krippendorff's, the judge as one more rater",
     "ordinal alpha": "the same, by rank",
@@ -588,8 +590,8 @@ def people_measures(card: ReportCard) -> list[tuple[str, Estimate]]:
     people = card.humans
     if people is None:
         return []
-    # Of two grades the weights are all the same, and the judge's is called kappa, too.
-    name = "kappa" if len(card.categories) == 2 else "quadratic kappa"
+    # Of two grades the weights are all the same. It is not Cohen's, which the judge's is: it pools all pairs.
+    name = "pooled kappa" if len(card.categories) == 2 else "pooled quadratic kappa"
     kappa = [(name, people.kappa)] if people.kappa else []
     return [*kappa, ("exact agreement", people.exact_agreement), *people.alpha.items()]
 

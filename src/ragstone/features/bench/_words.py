@@ -14,7 +14,7 @@ from ragstone.kernel.document.blocks import (
     Tone,
     estimated,
 )
-from ragstone.kernel.document.numbers import count, with_ends
+from ragstone.kernel.document.numbers import count, size_with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.runs.wording import asked_line, made_of
@@ -87,7 +87,7 @@ def all_of(names: Sequence[str]) -> str:
 
 def size(difference: Estimate) -> str:
     """Return how large a difference is, without its sign."""
-    return with_ends(difference if difference.value >= 0 else negated(difference))
+    return size_with_ends(difference if difference.value >= 0 else negated(difference))
 
 
 def family_text(rows: str, test: str, n: int, cells: str) -> str:

@@ -1,6 +1,6 @@
 """What blame may say of changes that a bench has measured: each sentence with its condition."""
 
-from ragstone.kernel.document.numbers import count, number, p_told, value_range
+from ragstone.kernel.document.numbers import count, p_told, signed, signed_range
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import BenchedChange
 from ragstone.kernel.sentences import Sentence
@@ -20,10 +20,8 @@ def _of(change: BenchedChange) -> dict[str, str]:
         "measure": f"{change.measure}{judge}",
         "n": plural(change.n, "configuration"),
         "several": count(change.n),
-        "difference": f"{'+' if difference and difference.value > 0 else ''}{number(difference.value)}"
-        if difference
-        else "",
-        "ends": "" if low is None or high is None else value_range(low, high),
+        "difference": signed(difference.value) if difference else "",
+        "ends": "" if low is None or high is None else signed_range(low, high),
         "questions": plural(difference.n, "question") if difference else "",
         "p": p_told(change.p_holm) if change.p_holm is not None else "",
         "family": plural(change.family, "comparison"),

@@ -1,6 +1,8 @@
 """What blame may say of a system's lost points: each sentence with its condition."""
 
-from ragstone.kernel.decimals import decimal, signed_decimal
+from collections.abc import Sequence
+
+from ragstone.kernel.decimals import signed_decimal, signed_decimals, unsigned_decimal
 from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.causes import ChangePrice, NetPoints, SystemBlame, SystemChange
@@ -209,21 +211,21 @@ def change_text(price: ChangePrice) -> str:
 
 def points_of_100(share: float) -> str:
     """Return a share as points of 100 questions, without its sign."""
-    return decimal(abs(100 * share), _places(share))
+    return unsigned_decimal(100 * share, _places((share,)))
 
 
-def _places(share: float) -> int:
-    return 1 if abs(100 * share) < 9.95 else 0
+def _places(shares: Sequence[float]) -> int:
+    return 1 if any(abs(100 * share) < 9.95 for share in shares) else 0
 
 
 def signed_of_100(share: float) -> str:
     """Return a share as points of 100 questions, with its sign; 0.0 has none."""
-    return signed_decimal(100 * share, _places(share))
+    return signed_decimal(100 * share, _places((share,)))
 
 
 def range_of_100(points: NetPoints) -> str:
     """Return the ends of the interval in points of 100 questions, with their signs."""
-    return " to ".join(map(signed_of_100, (points.low, points.high)))
+    return signed_decimals(100 * points.low, 100 * points.high, _places((points.low, points.high)))
 
 
 def _of_price(price: ChangePrice) -> dict[str, str]:

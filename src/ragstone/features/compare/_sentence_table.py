@@ -4,8 +4,9 @@ import msgspec
 
 from ragstone.features.compare._sizes import full_name, in_order, listed, metric_name, size_on
 from ragstone.features.compare.values import Comparison, Gate, MetricComparison, Outcome
-from ragstone.kernel.document.numbers import count, p_told
+from ragstone.kernel.document.numbers import count, p_told, percent
 from ragstone.kernel.errors import DataError, plural
+from ragstone.kernel.judging.summary import BOUNDS_FROM
 from ragstone.kernel.runs.settings import SettingDifference
 from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics.paired import Verdict
@@ -53,8 +54,14 @@ class GateFacts(msgspec.Struct, frozen=True):
 
     @property
     def is_fair(self) -> bool:
-        """Whether scores decide, B is not worse, and has not clearly more questions without a score."""
-        return self.is_open and not self.is_worse and not self.metric.loses_more
+        """Whether scores decide, B is not worse, and enough questions have a score on both sides."""
+        return self.is_open and not self.is_worse and not self.metric.loses_more and not self.is_patchy
+
+    @property
+    def is_patchy(self) -> bool:
+        """Whether so many questions failed that a mean alone would not be shown without its bounds."""
+        n_failed = self.metric.n_failed
+        return n_failed > BOUNDS_FROM * (self.metric.n + n_failed)
 
 
 def _named(comparison: Comparison, verdict: Verdict) -> list[str]:
@@ -69,12 +76,12 @@ def _named(comparison: Comparison, verdict: Verdict) -> list[str]:
 def _hidden(comparison: Comparison) -> MetricComparison | None:
     """Return the metric without a difference that can hide most; None where that is not known of each.
 
-    Of a metric with labels `within` is the judge's alone, not what people may see. Questions that one side
-    alone has scored can hide more.
+    Of a metric with labels `within` is the judge's alone, not what people may see. Questions without a score
+    of both can hide more.
     """
     hidden = []
     for row in filter(is_unchanged, comparison.metrics):
-        if row.within is None or row.scale is None or row.corrected or row.lost or row.gained:
+        if row.within is None or row.scale is None or row.corrected or not _all_scored(row):
             return None
         hidden.append((row.within / (row.scale[1] - row.scale[0]), row))
     return max(hidden, key=lambda each: each[0])[1] if hidden else None
@@ -270,6 +277,11 @@ LOWEST = Sentence[MetricComparison](
 )
 
 
+def _all_scored(row: MetricComparison) -> bool:
+    """Whether each question has a score in both, apart from those that the metric is not applicable to."""
+    return not (row.lost or row.gained or row.n_failed)
+
+
 def _is_within(row: MetricComparison) -> bool:
     return row.n_changed == 0 and row.within is not None and row.corrected is None
 
@@ -284,7 +296,7 @@ WITHIN = Sentence[MetricComparison](
     text="The true difference is at most {within}, with 95 % confidence.",
     when="each question has a score in both, none differs, the judge states a scale, and no labels are "
     "given: with them people's interval says it",
-    holds=lambda row: _is_within(row) and not (row.lost or row.gained),
+    holds=lambda row: _is_within(row) and _all_scored(row),
     needs=WITHIN_NEEDS,
     fills=_changed,
     never_beside=NOT_WITHIN,
@@ -293,8 +305,8 @@ WITHIN_SCORED = Sentence[MetricComparison](
     code="compare-true-difference-of-scored",
     text="On questions that get a score in both, the true difference is at most {within}, with 95 % "
     "confidence.",
-    when="as compare-true-difference-at-most, where one side alone has a score of some questions",
-    holds=lambda row: _is_within(row) and bool(row.lost or row.gained),
+    when="as compare-true-difference-at-most, where some questions lack a score on one side or both",
+    holds=lambda row: _is_within(row) and not _all_scored(row),
     needs=WITHIN_NEEDS,
     fills=_changed,
     never_beside=(*NOT_WITHIN, "compare-true-difference-at-most"),
@@ -444,7 +456,7 @@ SAME_ANSWERS = Sentence[GateFacts](
 GATE_WITHIN = Sentence[GateFacts](
     code="gate-within-margin",
     text="not worse by more than the margin{by}",
-    when="as gate-worse for the first; B has not clearly more questions without a score; and the interval of "
+    when="as gate-worse for the first; not gate-loses-more or gate-unscored; and the interval of "
     "the difference does not reach below the margin",
     holds=lambda facts: facts.is_fair and facts.is_within,
     needs=BY,
@@ -472,10 +484,8 @@ GATE_UNCHANGED = Sentence[GateFacts](
     when="as gate-better, but each score is the same; where people's labels decide, they have labelled every "
     "question, and theirs are the same too",
     holds=lambda facts: facts.is_fair and not facts.is_within and _is_unchanged_for_all(facts.metric),
-    needs={"scored": "that this is so where both have a score, if one side alone has that of some questions"},
-    fills=lambda facts: {
-        "scored": " where both have one" if facts.metric.lost or facts.metric.gained else ""
-    },
+    needs={"scored": "that this is so where both have a score, if some questions lack one"},
+    fills=lambda facts: {"scored": "" if _all_scored(facts.metric) else " where both have one"},
 )
 GATE_LOSES_MORE = Sentence[GateFacts](
     code="gate-loses-more",
@@ -486,6 +496,25 @@ GATE_LOSES_MORE = Sentence[GateFacts](
     holds=lambda facts: facts.is_open and not facts.is_worse and facts.metric.loses_more,
     needs={"lost": "questions that A alone has scored", "gained": "questions that B alone has scored"},
     fills=_by,
+)
+
+GATE_UNSCORED = Sentence[GateFacts](
+    code="gate-unscored",
+    text="{failed} of {of} questions could not be scored on both sides: the remaining questions may be the "
+    "easier ones",
+    when="not gate-fails-more, gate-same-answers, gate-worse or gate-loses-more; and of more than "
+    f"{percent(BOUNDS_FROM)} of the questions a judgement failed or is missing, on either side or both",
+    holds=lambda facts: (
+        facts.is_open and not facts.is_worse and not facts.metric.loses_more and facts.is_patchy
+    ),
+    needs={
+        "failed": "questions without a score of both sides, apart from those the metric does not apply to",
+        "of": "these and those with both scores",
+    },
+    fills=lambda facts: {
+        "failed": count(facts.metric.n_failed),
+        "of": count(facts.metric.n + facts.metric.n_failed),
+    },
 )
 
 
@@ -510,7 +539,7 @@ GATE_MAY_BE_WORSE = Sentence[GateFacts](
 BECAUSE: dict[Outcome, tuple[Sentence[GateFacts], ...]] = {
     "failed": (FAILS_MORE, GATE_WORSE, GATE_WORSE_BY_MORE),
     "passed": (SAME_ANSWERS, GATE_WITHIN, GATE_BETTER, GATE_UNCHANGED),
-    "cannot tell": (GATE_LOSES_MORE, GATE_NEITHER, GATE_MAY_BE_WORSE),
+    "cannot tell": (GATE_LOSES_MORE, GATE_UNSCORED, GATE_NEITHER, GATE_MAY_BE_WORSE),
 }
 """Of each metric exactly one holds."""
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ragstone.features.compare.values import Comparison, GatedMetric, MetricComparison
-from ragstone.kernel.decimals import scale_text, short, signed_decimal, signed_decimals
-from ragstone.kernel.document.numbers import number
+from ragstone.kernel.decimals import scale_text, short, signed_decimal, signed_decimals, unsigned_decimal
+from ragstone.kernel.document.numbers import unsigned
 from ragstone.kernel.records import NO_MODEL
 
 Scale = tuple[float, float] | None
@@ -14,11 +14,11 @@ UNIT_SCALE = (0.0, 1.0)
 def size_on(value: float, scale: Scale) -> str:
     """Return a difference without its sign: in points on a scale of 0 to 1, else beside its scale."""
     if scale == UNIT_SCALE:
-        points = f"{abs(value) * 100:.1f}".removesuffix(".0")
+        points = unsigned_decimal(100 * value, 1).removesuffix(".0")
         return f"{points} point{'' if points == '1' else 's'}"
     if scale is None:
-        return f"{number(abs(value))} in the judge's own unit"
-    return number(abs(value)) + (
+        return f"{unsigned(value)} in the judge's own unit"
+    return unsigned(value) + (
         f" on the scale of {scale_text(*scale)}" if scale[0] else f" of {short(scale[1])}"
     )
 

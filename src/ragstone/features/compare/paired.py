@@ -38,7 +38,7 @@ from ragstone.features.compare.values import (
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import question_clusters, summarise
-from ragstone.kernel.judging.summary import bounds_of, is_category
+from ragstone.kernel.judging.summary import NO_FAILURE, bounds_of, is_category
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, count_statuses, split_repeat
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.runs.breakdown import is_right
@@ -256,7 +256,7 @@ class _Both:
         differences, test = row.values[:, 1] - row.values[:, 0], row.test
         difference = test.difference
         n_changed, n_clusters = int(np.count_nonzero(differences)), len(set(row.clusters))
-        lost, gained, failed = self._missing(row)
+        lost, gained, failed, n_failed = self._missing(row)
         down, up, both = self._errors(row, scale)
         corrected, length = row.people or (None, None)
         decisive = corrected.corrected if corrected else difference
@@ -284,6 +284,7 @@ class _Both:
             n_changed=n_changed,
             lost=lost,
             gained=gained,
+            n_failed=n_failed,
             loses_more=_clearly_more(lost, gained, family),
             by_application=_clearly_more(*failed, family),
             same_answers=self._same_answers(row.systems),
@@ -340,14 +341,21 @@ class _Both:
             bounds = bounds_of(sum(own) / len(own), statuses, stated)
         return Side(system=row.systems[at], mean=mean, statuses=statuses, bounds=bounds)
 
-    def _missing(self, row: _Paired) -> tuple[int, int, tuple[int, int]]:
-        """Return the questions that one side alone has scored, and those whose answer failed on one alone."""
+    def _missing(self, row: _Paired) -> tuple[int, int, tuple[int, int], int]:
+        """Return the questions that A or B alone has scored, whose answer failed on one alone, and whose
+        judgement failed on any side, or is on one side alone.
+        """
         scored = [{name for name, row_of in side.items() if row_of.score is not None} for side in row.rows]
         failed = [
             {name for name, row_of in side.items() if row_of.status == "app_error"} for side in row.rows
         ]
         of_application = (len(failed[1] - failed[0]), len(failed[0] - failed[1]))
-        return len(scored[0] - scored[1]), len(scored[1] - scored[0]), of_application
+        a, b = row.rows
+        unscored = {
+            name for side in row.rows for name, row_of in side.items() if row_of.status not in NO_FAILURE
+        }
+        unscored |= a.keys() ^ b.keys()
+        return len(scored[0] - scored[1]), len(scored[1] - scored[0]), of_application, len(unscored)
 
     def _errors(
         self, row: _Paired, scale: tuple[float, float] | None

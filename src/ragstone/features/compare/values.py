@@ -118,10 +118,11 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of two runs, paired by question: what B is against A.
 
     difference: mean of B minus mean of A over the n questions that both have scored, in the units of
-    `scale`, with its paired interval; without one where every question differs by as much. within: how far
-    the difference may be from 0 where no score differs, None elsewhere. p_holm: after Holm's correction over
-    `family` comparisons. verdict: on B. n_changed: questions whose scores differ. lost, gained: questions
-    that A alone or B alone has scored; loses_more, by_application: whether B has clearly more questions
+    `scale`, with its paired interval; without one where every question differs by as much. within: how
+    far the difference may be from 0 where no score differs, None elsewhere. p_holm: after Holm's
+    correction over `family` comparisons. verdict: on B. n_changed: questions whose scores differ. lost,
+    gained: questions that A alone or B alone has scored; n_failed: questions of which a judgement failed
+    or is missing, in A, in B or in both; loses_more, by_application: whether B has clearly more questions
     without a score than A, and more answers that failed. same_answers: whether every answer, with its
     contexts, is the same in both; None where a run holds no answers. wrong_to_right, right_to_wrong,
     wrong_in_both: by the middle of the scale, as `overlap` counts them; None, and empty, without a scale.
@@ -151,6 +152,7 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     n_changed: int
     lost: int
     gained: int
+    n_failed: int = 0
     loses_more: bool
     by_application: bool
     same_answers: bool | None

@@ -44,7 +44,7 @@ from ragstone.features.compare.values import (
     SpentFigures,
 )
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
-from ragstone.kernel.decimals import signed_decimal
+from ragstone.kernel.decimals import signed_count, signed_decimal, signed_decimals
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -583,9 +583,7 @@ def unknown_told(row: SpentComparison) -> str:
 def _spent_difference(spent: _SpentRow) -> Cell:
     difference = spent.figures.difference
     low, high = difference.low, difference.high
-    ends = (
-        "" if low is None or high is None else " to ".join(_signed_amount(e, spent.row) for e in (low, high))
-    )
+    ends = "" if low is None or high is None else _signed_ends(low, high, spent.row)
     return Cell(_signed_amount(difference.value, spent.row), ends, "strong")
 
 
@@ -598,6 +596,9 @@ def _spent_verdict(figures: SpentFigures) -> Cell:
     return Cell(beyond, tone="strong")
 
 
+UNITS = {"tokens": (1, 0), "usd": (1000, 4)}  # what is spent -> its factor and decimals
+
+
 def _amount(value: float, row: SpentComparison) -> str:
     if row.what == "tokens":
         return count(round(value))
@@ -606,9 +607,17 @@ def _amount(value: float, row: SpentComparison) -> str:
 
 def _signed_amount(value: float, row: SpentComparison) -> str:
     if row.what == "tokens" and round(value):
-        return f"{'−' if value < 0 else '+'}{_amount(abs(value), row)}"
-    scale, places = {"tokens": (1, 0), "usd": (1000, 4)}.get(row.what, (1, 2))
+        return signed_count(round(value))
+    scale, places = UNITS.get(row.what, (1, 2))
     return signed_decimal(scale * value, places)
+
+
+def _signed_ends(low: float, high: float, row: SpentComparison) -> str:
+    """Return the two ends of a difference, both with as many decimals."""
+    if row.what == "tokens" and round(low) and round(high):
+        return f"{_signed_amount(low, row)} to {_signed_amount(high, row)}"
+    scale, places = UNITS.get(row.what, (1, 2))
+    return signed_decimals(scale * low, scale * high, places)
 
 
 def gate_told(gate: Gate) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.agreement.card import ReportCard, card_of
+from ragstone.kernel.agreement.card import BEYOND_CHANCE, ReportCard, card_of
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, split_repeat
@@ -145,11 +145,12 @@ def statuses_text(metric: MetricSummary) -> str:
 
 
 def agreement_text(card: ReportCard) -> str:
-    """Return what the report card measured: `kappa 0.4 (0.2 to 0.6), n 40 labels`."""
+    """Return what the report card measured: `Cohen's kappa 0.4 (0.2 to 0.6), n 40 labels`."""
     if card.lead is None:
         return f"no measure is defined on {plural(card.n, 'label')}"
     name, estimate = card.lead
-    return f"{name} {estimate_text(estimate)} {'label' if estimate.n == 1 else 'labels'}"
+    named = f"Cohen's {name}" if name in BEYOND_CHANCE else name
+    return f"{named} {estimate_text(estimate)} {'label' if estimate.n == 1 else 'labels'}"
 
 
 def portable(text: str) -> str:

@@ -116,7 +116,7 @@ def agreement_chart(cards: Sequence[ReportCard]) -> Plot | None:
     points = [point for card in cards for point in _agreements(card)]
     if not points:
         return None
-    axis = "kappa: 0 is chance; exact agreement: share of answers given the same grade"
+    axis = "Cohen's kappa: 0 is chance; exact agreement: share of answers given the same grade"
     return Plot(
         name="agreement",
         title="Agreement with people",

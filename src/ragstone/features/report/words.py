@@ -34,7 +34,16 @@ from ragstone.kernel.document.blocks import (
     told,
 )
 from ragstone.kernel.document.charts import Dots, dot
-from ragstone.kernel.document.numbers import count, counted, interval, level, number, p_value
+from ragstone.kernel.document.numbers import (
+    count,
+    counted,
+    interval,
+    level,
+    number,
+    p_value,
+    signed,
+    signed_interval,
+)
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
@@ -236,8 +245,8 @@ def _leaderboard(board: SystemsBoard, interval_head: str, most: int | None = Non
         (Column("System", text=True), lambda row: row.system),
         ("Mean", lambda row: Cell(number(row.estimate.value), tone="strong")),
         (interval_head, lambda row: interval(row.estimate)),
-        ("Best minus this", lambda row: number(row.comparison.difference.value) if row.comparison else ""),
-        ("Interval", lambda row: interval(row.comparison.difference) if row.comparison else ""),
+        ("Best minus this", lambda row: signed(row.comparison.difference.value) if row.comparison else ""),
+        ("Interval", lambda row: signed_interval(row.comparison.difference) if row.comparison else ""),
         ("p", lambda row: p_value(row.comparison.p_holm) if row.comparison else ""),
         (Column("Verdict", text=True), _place),
     ]

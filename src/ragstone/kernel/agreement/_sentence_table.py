@@ -409,8 +409,8 @@ def _among(facts: Facts) -> dict[str, str]:
     if humans is None:
         return {}
     lead = chance_corrected(facts.agreement)
-    # Of two grades all weights are one, and the judge's own measure is called by its short name.
-    kappa = "kappa" if lead and lead[0] == "kappa" else "quadratic kappa"
+    # Of two grades all weights are one, and the judge's own measure has its short name.
+    kappa = "pooled kappa" if lead and lead[0] == "kappa" else "pooled quadratic kappa"
     alpha = [f"{name} {_value(own)} on {plural(own.n, 'answer')}" for name, own in humans.alpha.items()]
     return {
         "beyond": f"{kappa} {_value(humans.kappa)}" if humans.kappa else next(iter(alpha), ""),
@@ -425,12 +425,15 @@ PEOPLE_AGREE = Sentence[Facts](
     text="Agreement among people: {beyond}; exact agreement {exact} on {n}.",
     when="at least one answer has two annotators, and kappa or alpha among people is defined",
     holds=lambda facts: facts.humans is not None and bool(facts.humans.kappa or facts.humans.alpha),
-    needs={"beyond": "kappa of all pairs of annotators, or Krippendorff's alpha, with its interval", **AMONG},
+    needs={
+        "beyond": "kappa over all pairs, or Krippendorff's alpha, with its interval",
+        **AMONG,
+    },
     fills=_among,
 )
 PEOPLE_AGREE_KAPPA_UNDEFINED = Sentence[Facts](
     code="people-agree-kappa-undefined",
-    text="Agreement among people: kappa is undefined; exact agreement {exact} on {n}.",
+    text="Agreement among people: pooled kappa is undefined; exact agreement {exact} on {n}.",
     when="at least one answer has two annotators, and neither kappa nor alpha among people is defined",
     holds=lambda facts: facts.humans is not None and not (facts.humans.kappa or facts.humans.alpha),
     needs=AMONG,

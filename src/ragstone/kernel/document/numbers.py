@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from ragstone.kernel.decimals import decimal, signed_decimal, signed_decimals
+from ragstone.kernel.decimals import (
+    decimal,
+    signed_decimal,
+    signed_decimals,
+    telling_places,
+    unsigned_decimal,
+)
 from ragstone.kernel.statistics import Estimate
 
 
@@ -52,6 +58,33 @@ def signed_interval(estimate: Estimate) -> str:
 def signed_range(low: float, high: float) -> str:
     """Return the two ends of a difference, as `−5.0 to +35.0`: both with as many decimals."""
     return signed_decimals(low, high, _places((low, high)))
+
+
+def unsigned(value: float) -> str:
+    """Return how large a difference is, for words that say which way."""
+    return unsigned_decimal(value, _places((value,)))
+
+
+def signed_with_ends(difference: Estimate) -> str:
+    """Return `+0.12 (−0.03 to +0.27)`."""
+    return f"{signed(difference.value)} ({signed_interval(difference)})"
+
+
+def size_with_ends(difference: Estimate) -> str:
+    """Return `0.12 (0.03 to 0.21)`, for words that say which way: no plus, but a minus.
+
+    All three have as many decimals as tell them from 0.
+    """
+    if difference.low is None or difference.high is None:
+        return f"{unsigned(difference.value)} (no interval)"
+    return size_between(difference.value, difference.low, difference.high)
+
+
+def size_between(*values: float) -> str:
+    """Return a difference and the ends of its interval, as size_with_ends does."""
+    places = telling_places(values, _places(values))
+    value, low, high = (decimal(each, places) for each in values)
+    return f"{value} ({low} to {high})"
 
 
 def p_value(p: float) -> str:

@@ -17,7 +17,16 @@ from ragstone.features.bench.answerers._values import (
 from ragstone.kernel.config import Condition
 from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import Block, Heading, Listing, Paragraph
-from ragstone.kernel.document.numbers import count, interval, number, usd, value_range
+from ragstone.kernel.document.numbers import (
+    count,
+    interval,
+    number,
+    signed,
+    signed_interval,
+    size_between,
+    unsigned,
+    usd,
+)
 from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL, Status
 from ragstone.kernel.runs.wording import statuses
@@ -98,7 +107,7 @@ def kinds_text(board: AnswerBoard) -> list[str]:
             continue
         clear = [contrast for contrast in contrasts if contrast.test.verdict != "cannot tell"]
         results = [
-            f"{_who(contrast)}: {_result(contrast, number(abs(contrast.test.difference.value)))}"
+            f"{_who(contrast)}: {_result(contrast, unsigned(contrast.test.difference.value))}"
             for contrast in clear
         ]
         n_open = len(contrasts) - len(clear)
@@ -211,7 +220,7 @@ def contrast_text(contrast: Contrast) -> str:
     if difference.value == 0 and difference.low is None and contrast.test.n_changed == 0:
         return f"{_who(contrast)}: the same on every question; {first}, {second}"
     if contrast.test.verdict == "cannot tell":
-        gap = f"difference {number(difference.value)}, {interval(difference)}"
+        gap = f"difference {signed(difference.value)}, {signed_interval(difference)}"
         return f"{_who(contrast)}: cannot tell; {first}, {second} ({gap})"
     return f"{_who(contrast)}: {_result(contrast, size(difference))}; {first}, {second}"
 
@@ -322,10 +331,10 @@ def stopped_text(stopped: StoppedConfiguration) -> str:
     """Return when a configuration stopped, against whom, and beyond what doubt."""
     left_out = f", {count(stopped.n_left_out)} without a score of both left out" if stopped.n_left_out else ""
     often = f"at most once in {count(int(1 / stopped.doubt))}" if stopped.doubt >= 1e-6 else RARELY
-    ends = value_range(-stopped.high, -stopped.low)
+    gap = size_between(-stopped.difference, -stopped.high, -stopped.low)
     return (
         f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: worse than "
-        f"{stopped.against} {IN_ITS_EYES}, by {number(-stopped.difference)} ({ends}) on "
+        f"{stopped.against} {IN_ITS_EYES}, by {gap} on "
         f"{plural(stopped.n_pairs, 'question')}{left_out}. Such evidence would stop the best {often} races."
     )
 

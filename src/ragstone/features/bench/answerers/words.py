@@ -69,8 +69,8 @@ from ragstone.kernel.document.numbers import (
     percent,
     percent_ends,
     seconds,
+    size_with_ends,
     usd,
-    with_ends,
 )
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
@@ -225,7 +225,7 @@ def _differences(*, by_labels: bool) -> list[Made[AnswerStanding]]:
     """Return how far each cell is below the best; by labels also what people would give, and the judge."""
 
     def of_test(row: AnswerStanding, name: str) -> str:
-        return with_ends(getattr(row.comparison, name)) if row.comparison else ""
+        return size_with_ends(getattr(row.comparison, name)) if row.comparison else ""
 
     def below(row: AnswerStanding) -> str:
         unlabelled = row.comparison and row.comparison.n_labelled == 0

@@ -53,7 +53,16 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.charts import dot
-from ragstone.kernel.document.numbers import count, counted, number, seconds, usd, value_range, with_ends
+from ragstone.kernel.document.numbers import (
+    count,
+    counted,
+    number,
+    seconds,
+    signed_with_ends,
+    usd,
+    value_range,
+    with_ends,
+)
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.tuned import made_with
@@ -456,7 +465,7 @@ def _against_baseline(choice: JudgeChoice) -> list[str]:
     more = " More labels may tell." if reach.high >= 0 else ""  # else they would hardly show it better
     return [
         f"No judge that asks a model is shown to be better than {choice.baseline}, which asks none: the "
-        f"difference of the best of them, {choice.judge}, is {with_ends(reach)}.{more}"
+        f"difference of the best of them, {choice.judge}, is {signed_with_ends(reach)}.{more}"
     ]
 
 
@@ -528,7 +537,9 @@ def fit_text(fit: WorthAsking) -> str:
         case "worse":
             return f"no: worse than {fit.rival} by {size(difference)}{failed}"
         case _:
-            return f"cannot tell it from {fit.rival}: the difference is {with_ends(difference)}{failed}"
+            return (
+                f"cannot tell it from {fit.rival}: the difference is {signed_with_ends(difference)}{failed}"
+            )
 
 
 def contrast_text(contrast: JudgeContrast) -> str:
@@ -544,7 +555,7 @@ def difference(comparison: CellComparison) -> str:
     """Return how large a difference is, or that there is none on any answer, whatever the two scores are."""
     if comparison.n_changed == 0:
         return "equally near to people on every answer"
-    return f"difference {with_ends(comparison.difference)}"
+    return f"difference {signed_with_ends(comparison.difference)}"
 
 
 def contrast_where(contrast: JudgeContrast) -> str:

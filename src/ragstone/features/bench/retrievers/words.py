@@ -42,7 +42,15 @@ from ragstone.kernel.document.blocks import (
     table_of,
 )
 from ragstone.kernel.document.charts import Chart, dot
-from ragstone.kernel.document.numbers import count, counted, interval, number, one_line, seconds, with_ends
+from ragstone.kernel.document.numbers import (
+    count,
+    counted,
+    interval,
+    number,
+    one_line,
+    seconds,
+    signed_with_ends,
+)
 from ragstone.kernel.document.plots.values import Frontier
 from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.charts import SHOWN_SYSTEMS, Spec, axis_ends, band_layers
@@ -147,7 +155,7 @@ def _standings(board: Leaderboard, k: int) -> Table:
         (lead, lambda row: estimated(lead_of(row, board), "strong")),
         (
             Column("Against the best", where="page"),
-            lambda row: with_ends(negated(row.comparison.difference)) if row.comparison else "",
+            lambda row: signed_with_ends(negated(row.comparison.difference)) if row.comparison else "",
         ),
     ]
     times: list[Made[Standing]] = [

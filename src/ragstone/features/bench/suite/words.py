@@ -9,6 +9,7 @@ from ragstone.features.bench._words import bench_report, named, not_measured
 from ragstone.features.bench.judges.words import NOTHING, usd_for_1000
 from ragstone.features.bench.suite._rows import CHANGES, Labeller
 from ragstone.features.bench.suite.cards import SuiteCard
+from ragstone.kernel.decimals import decimal
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -162,8 +163,9 @@ def _of_probability(name: str) -> Made[SuiteCard]:
         estimate = card.probabilities.get(name)
         if estimate is None:
             return Cell("")
-        ends = "" if estimate.low is None else f"{estimate.low:.3f} to {estimate.high:.3f}"
-        return Cell(f"{estimate.value:.3f}", ends)
+        low, high = estimate.low, estimate.high
+        ends = "" if low is None or high is None else f"{decimal(low, 3)} to {decimal(high, 3)}"
+        return Cell(decimal(estimate.value, 3), ends)
 
     return Column(name, beside="interval"), cell
 
