@@ -46,7 +46,7 @@ class AgentProject:
             (at, folder)
             for at, parent in enumerate(parents, 1)
             for folder in _folders_in(parent)
-            if all(roots & {*file.resolve().parents} for file in folder.iterdir()) and _holds_run(folder)
+            if not any(_leads_out(file, roots) for file in folder.iterdir()) and _holds_run(folder)
         ]
         folders.sort(key=lambda numbered: (-numbered[1].stat().st_mtime, numbered[1].name))
         n_named = Counter(folder.name for _, folder in folders)
@@ -91,6 +91,11 @@ class AgentProject:
             folder = self.settings.path(name)
             if folder.is_dir():
                 yield folder
+
+
+def _leads_out(file: Path, roots: set[Path]) -> bool:
+    """Return whether a file, of a folder inside the roots, is a link to somewhere outside of them."""
+    return file.is_symlink() and not roots & {*file.resolve().parents}
 
 
 def plain_name(name: str) -> str:

@@ -118,16 +118,18 @@ def test_labels_are_drawn_where_the_model_is_unsure(decided):
     assert np.mean(unsure) < 0.7 * np.mean([abs(score - 0.5) for score in scores.values()])
 
 
-@pytest.mark.parametrize("way", ["calibration", "stack", "cascade", "examples", "prompt"])
-def test_a_decision_model_is_learned_from_like_any_judge(decided, decision_server, way):
+@pytest.mark.parametrize("ways", [("calibration",), ("stack", "cascade", "examples", "prompt")])
+def test_a_decision_model_is_learned_from_like_any_judge(decided, decision_server, ways):
     ran = ragstone(
         *("judges", "learn", "same_answer", "containment"),
-        *("--labels", "labels.jsonl", "--answers", "answers.jsonl", "--try", way),
+        *("--labels", "labels.jsonl", "--answers", "answers.jsonl"),
+        *(word for way in ways for word in ("--try", way)),
         *("--model", "systemone/planted", "--json"),
     )
     assert ran.code == 0, ran.err
-    [*candidates] = json.loads(ran.out)["candidates"]
-    assert {one["state"] for one in candidates} == {"refused" if way == "prompt" else "measured"}, candidates
+    candidates = json.loads(ran.out)["candidates"]
+    states = {(one["method"], one["state"]) for one in candidates}
+    assert states == {(way, "refused" if way == "prompt" else "measured") for way in ways}, candidates
 
 
 def test_the_card_of_a_decision_model_has_its_calibration(decided):

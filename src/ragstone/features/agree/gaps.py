@@ -243,10 +243,11 @@ def _terms(text: str) -> dict[str, str]:
     """
     terms: dict[str, str] = {}
     listed = search_terms(text)
-    for at, term in enumerate(listed):
-        word = listed[at - 1] if term.endswith("*") else term
-        is_stem_next = listed[at + 1 : at + 2] == [f"{term[:STEM]}*"]
-        if word in function_words() or word.isdigit() or is_stem_next:
+    says_nothing = function_words()
+    word = ""
+    for term, following in zip(listed, [*listed[1:], ""], strict=True):
+        word = word if term.endswith("*") else term
+        if word in says_nothing or word.isdigit() or following == f"{term[:STEM]}*":
             continue
         if len(word) >= (FEWEST_LETTERS if word.isascii() else 2):
             terms.setdefault(term, word)
@@ -358,7 +359,9 @@ def _telling(
             wider = float(apart @ lengths[start:end]) / float(apart.mean() * lengths[start:end].sum())
             variance += of_draws
             own_variance += of_draws * max(1.0, wider)
-        drawn[:, start:end] = rng.random((DRAWS, size)).argsort(axis=1).argsort(axis=1) < marked
+        chances = rng.random((DRAWS, size))
+        if marked:
+            drawn[:, start:end] = chances <= np.partition(chances, marked - 1)[:, marked - 1 : marked]
     spread, own_spread = (np.sqrt(np.where(of > 0, of, np.inf)) for of in (variance, own_variance))
     z = (flags.astype(np.float32) @ excess - expected - 0.5) / own_spread
     return np.asarray(z), np.asarray((drawn @ excess - expected - 0.5) / spread)

@@ -79,12 +79,13 @@ KEYS = (
     "flagged",
     "statement",
 )
+LIBRARY = ("ragstone.kernel.judging", "library")  # where the judges are that ship
 LOADED = ("folder", "digest")  # what a function's judge knows of where it was loaded, and no key of a file
 
 
 def judge_names() -> list[str]:
     """Return the names of the judges that come with Ragstone."""
-    return library_names("ragstone.kernel.judging", "library")
+    return library_names(*LIBRARY)
 
 
 def parse_judge(text: str, file: Path) -> Judge:
@@ -165,7 +166,14 @@ def read_judge(name: str | Path) -> Judge:
             return judge_of_call(str(name), str(Path.cwd()))
         path = Path(file).expanduser().absolute()
         return judge_of_call(f"{path.name}{colon}{function}", str(path.parent))
-    return parse_judge(*read_named(name, "judge", "ragstone.kernel.judging", "library"))
+    if str(name).endswith(".toml"):
+        return parse_judge(*read_named(name, "judge", *LIBRARY))
+    return _shipped_judge(str(name))
+
+
+@functools.cache  # what ships does not change, and a list of judges reads all of it
+def _shipped_judge(name: str) -> Judge:
+    return parse_judge(*read_named(name, "judge", *LIBRARY))
 
 
 def idle_key(kind: object, key: str, named: str = "") -> str | None:
