@@ -1,5 +1,7 @@
 """What holds of every bench, as a user types it."""
 
+from functools import partial
+
 import pytest
 from tests.features.bench.answerers.test_command import write_grid as write_answerers
 from tests.features.bench.judges.test_command import write_grid as write_judges
@@ -9,7 +11,7 @@ from tests.support.command import ragstone
 
 WRITTEN = {
     "answerers": write_answerers,
-    "judges": write_judges,
+    "judges": partial(write_judges, n=40),
     "retrievers": write_retrievers,
     "languages": write_study,
 }
@@ -29,7 +31,7 @@ def test_another_seed_asks_for_force(bench, kind):
     assert ragstone("bench", kind, "--seed", 4, "--force").code == 0
 
 
-@pytest.mark.parametrize(("kind", "n_calls"), [("answerers", 40), ("judges", 160)])
+@pytest.mark.parametrize(("kind", "n_calls"), [("answerers", 40), ("judges", 80)])
 def test_forecast_asks_nobody(bench, kind, n_calls, fake_openai):
     ran = ragstone("bench", kind, "--forecast")
     assert (ran.code, fake_openai.n_requests) == (0, 0)
@@ -37,7 +39,7 @@ def test_forecast_asks_nobody(bench, kind, n_calls, fake_openai):
     assert not (bench / "runs").exists()
 
 
-@pytest.mark.parametrize(("kind", "budget"), [("answerers", "15calls"), ("judges", "100calls")])
+@pytest.mark.parametrize(("kind", "budget"), [("answerers", "15calls"), ("judges", "50calls")])
 def test_budget_ends_with_four_and_failures_with_five_if_strict(bench, kind, budget, fake_openai):
     assert ragstone("bench", kind, "--budget", budget).code == 4
     fake_openai.models = {"good"}

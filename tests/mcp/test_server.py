@@ -131,6 +131,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("part", range(5))
 def test_a_thousand_hostile_calls_read_nothing_outside_and_end_in_words(folder, part):
     """Five parts of 1,000 calls, so that they may go on beside each other."""

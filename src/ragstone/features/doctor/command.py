@@ -1,7 +1,7 @@
 """`ragstone doctor`: what is installed, which models answer, what is missing and how to fix it."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ from ragstone.kernel.console.printing import WRONG_USE, show_blocks, show_json
 from ragstone.kernel.errors import RagstoneError, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ragstone.kernel.document.blocks import Block
 
@@ -116,8 +116,16 @@ def _version(module: str) -> str:
     try:
         return f"{top} {metadata.version(top)}"
     except metadata.PackageNotFoundError:  # of another name than its module: all that is installed is read
-        package = next(iter(metadata.packages_distributions().get(top, ())), None)
+        package = next(iter(_packages_of_modules().get(top, ())), None)
         return f"{package} {metadata.version(package)}" if package else top
+
+
+@cache  # to read what is installed takes most of a second
+def _packages_of_modules() -> "Mapping[str, list[str]]":
+    """Return each module that is installed -> the packages that it comes from."""
+    from importlib import metadata
+
+    return metadata.packages_distributions()
 
 
 def _writable(folder: Path) -> Check:

@@ -8,9 +8,9 @@ from tests.support.known_judges import JUDGE, judging, labelled_sheet
 from tests.support.scripts import fail
 
 
-def write_grid(folder, fake):
-    """Write eighty labelled answers, a judge, and settings with two models, one of them much better."""
-    labelled_sheet(folder / "labelled.jsonl")
+def write_grid(folder, fake, n=80):
+    """Write n labelled answers, a judge, and settings with two models, one of them much better."""
+    labelled_sheet(folder / "labelled.jsonl", n)
     (folder / "mine.toml").write_text(JUDGE.replace("NAME", "mine"))
     (folder / "ragstone.toml").write_text(
         '[bench.judges]\nsheet = "labelled.jsonl"\njudges = ["mine.toml"]\nshots = [0]\n'

@@ -146,10 +146,11 @@ def test_prompts_are_compared_for_the_same_model(settings):
 
 
 def test_run_again_every_file_is_the_same_and_no_call_is_made(settings, fake_openai, tmp_path):
-    first = bench_judges(with_grid(settings, repeats=2))
+    grid = with_grid(settings, repeats=2, limit=20)
+    first = bench_judges(grid)
     files = {file: file.read_bytes() for file in (tmp_path / "runs").rglob("*") if file.is_file()}
     n_requests = fake_openai.n_requests
-    again = bench_judges(with_grid(settings, repeats=2))
+    again = bench_judges(grid)
     assert fake_openai.n_requests == n_requests
     assert {file: file.read_bytes() for file in (tmp_path / "runs").rglob("*") if file.is_file()} == files
     assert (first.calls.made, again.calls.made) == (n_requests, 0)
@@ -173,7 +174,7 @@ def test_a_bench_writes_numbers_judgements_rows_manifest_and_page(finished):
 
 def test_model_that_nobody_answers_for_loses_no_other(settings, fake_openai):
     fake_openai.models = {"dear"}
-    summary = bench_judges(settings)
+    summary = bench_judges(with_grid(settings, limit=20))
     assert DEAR in placed(summary)
     [failed] = summary.board.failed
     assert failed.name == CHEAP
@@ -204,9 +205,9 @@ def test_failures_are_counted_and_the_answers_left_out_for_all(settings, fake_op
     fake_openai.script = lambda body: (
         "no JSON" if body["model"] == "cheap" and "case 7 is" in str(body) else good(body)
     )
-    summary = bench_judges(settings)
-    assert (summary.board.n, summary.board.n_unscored) == (79, 1)
-    assert placed(summary)[CHEAP].statuses == {"scored": 79, "unparsable": 1}
+    summary = bench_judges(with_grid(settings, limit=20))
+    assert (summary.board.n, summary.board.n_unscored) == (19, 1)
+    assert placed(summary)[CHEAP].statuses == {"scored": 19, "unparsable": 1}
     assert next(fit for fit in summary.choice.fits if fit.cell == CHEAP).n_failed == 1
 
 
@@ -235,12 +236,12 @@ def test_repeats_ask_anew_and_show_how_far_runs_differ(settings, fake_openai):
         return steady(body)
 
     fake_openai.script = script
-    rows = placed(bench_judges(with_grid(settings, repeats=3)))
-    assert fake_openai.n_requests == 2 * 3 * 80
+    rows = placed(bench_judges(with_grid(settings, repeats=3, limit=16)))
+    assert fake_openai.n_requests == 2 * 3 * 16
     dear, cheap = rows[DEAR].spread, rows[CHEAP].spread
     assert len(dear.values) == 3
     assert (dear.sd, dear.changed.value) == (0.0, 0.0)
-    assert cheap.changed.value == 40 / 80
+    assert cheap.changed.value == 8 / 16
     assert cheap.values[1] != cheap.values[0] == cheap.values[2]
     assert cheap.values[0] == pytest.approx(rows[CHEAP].value.value)
     assert rows["containment"].spread is None
@@ -283,7 +284,7 @@ def test_metric_chooses_the_labels(settings, tmp_path, says):
     says(error.value)
 
 
-def test_labels_of_another_metric_alone_are_refused(settings, tmp_path, says):
+def test_labels_of_another_metric_alone_are_refused(settings, fake_openai, tmp_path, says):
     rows = [json.loads(line) for line in (tmp_path / "labelled.jsonl").read_text().splitlines()]
     (tmp_path / "labelled.jsonl").write_text(
         "".join(json.dumps({**row, "metric": "style"}) + "\n" for row in rows)
@@ -291,49 +292,48 @@ def test_labels_of_another_metric_alone_are_refused(settings, tmp_path, says):
     with pytest.raises(DataError) as error:
         bench_judges(settings)
     says(error.value)
+    assert fake_openai.n_requests == 0
 
 
 def test_forecast_counts_every_cell_and_repeat_and_asks_nobody(settings, fake_openai, tmp_path):
-    grid = with_grid(settings, repeats=2)
+    grid = with_grid(settings, repeats=2, limit=10)
     forecast = forecast_judge_bench(grid)
     assert fake_openai.n_requests == 0
-    assert {model.model: model.calls for model in forecast.models} == {
-        "openai/dear": 160,
-        "openai/cheap": 160,
-    }
+    assert {model.model: model.calls for model in forecast.models} == {"openai/dear": 20, "openai/cheap": 20}
     assert not (tmp_path / "runs").exists()
     bench_judges(grid)
-    assert fake_openai.n_requests == 320
+    assert fake_openai.n_requests == 40
     assert forecast_judge_bench(grid).calls == 0
 
 
 def test_forecast_passes_over_a_model_that_cannot_be_had(settings):
-    grid = with_grid(settings, models=["openai/dear", "nobody/there"])
-    assert forecast_judge_bench(grid).calls == 80
+    grid = with_grid(settings, models=["openai/dear", "nobody/there"], limit=10)
+    assert forecast_judge_bench(grid).calls == 10
     assert [one.name for one in bench_judges(grid).board.failed] == ["mine@shots=0 · nobody/there"]
 
 
 def test_budget_is_kept_and_what_it_cut_off_is_said(settings, fake_openai):
-    summary = bench_judges(settings, budget="100calls")
-    assert fake_openai.n_requests == 100
-    assert "over budget" in summary.board.failed[0].reason  # 20 of 80
+    summary = bench_judges(with_grid(settings, limit=20), budget="25calls")
+    assert fake_openai.n_requests == 25
+    assert "over budget" in summary.board.failed[0].reason  # 5 of 20
     assert summary.calls.failed["over_budget"] > 0
 
 
 def test_offline_asks_nobody(settings, fake_openai):
-    summary = bench_judges(settings, offline=True)
+    summary = bench_judges(with_grid(settings, limit=10), offline=True)
     assert fake_openai.n_requests == 0
     assert all("offline" in one.reason for one in summary.board.failed)
     assert "containment" in placed(summary)
 
 
 def test_settings_of_others_do_not_ask_for_force_and_those_of_the_grid_do(settings):
+    settings = with_grid(settings, limit=10)
     bench_judges(settings)
     answer = msgspec.structs.replace(settings.answer, model="openai/other")
     bench_judges(msgspec.structs.replace(settings, answer=answer))
     with pytest.raises(DataError, match="--force"):
-        bench_judges(with_grid(settings, limit=40))
-    assert bench_judges(with_grid(settings, limit=40), force=True).board.n == 40
+        bench_judges(with_grid(settings, limit=15))
+    assert bench_judges(with_grid(settings, limit=15), force=True).board.n == 15
 
 
 def test_a_sheet_that_nobody_named_is_refused(settings, says):

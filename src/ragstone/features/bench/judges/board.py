@@ -173,7 +173,7 @@ def make_board(
     use_cases: other benches, whose orders stand beside its own. Raises DataError if no label is for the
     metric, or no answer has a score of all cells.
     """
-    humans = _humans(labels, grid.metric, declared.mapping)
+    humans = humans_of(labels, grid.metric, declared.mapping)
     labelled = {key for key, human in humans.items() if human.score is not None}
     # What any of the judges was tuned on tests none of them.
     tuned = (row for each in judged for row in each.runs[0] if is_tuned(row))
@@ -258,7 +258,8 @@ def _asked(able: Sequence[JudgedRuns], rows: Sequence[GradeComparison]) -> dict[
     return {name: row for name, row in _named(able, rows).items() if name in wanted}
 
 
-def _humans(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) -> dict[Key, Human]:
+def humans_of(labels: Sequence[Label], metric: str, mapping: Mapping[str, float]) -> dict[Key, Human]:
+    """Return what people say of each answer. Raises DataError if no label is for the metric."""
     mine = [label for label in labels if label.metric in (None, metric)]
     if not mine:
         known = ", ".join(sorted({str(label.metric) for label in labels}))

@@ -12,7 +12,7 @@ from ragstone.features.bench._board import LeftOutCell, reasons_text
 from ragstone.features.bench._running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
 from ragstone.features.bench.judges._choice import choose
 from ragstone.features.bench.judges._use_cases import read_use_cases
-from ragstone.features.bench.judges.board import JudgedRuns, make_board
+from ragstone.features.bench.judges.board import JudgedRuns, humans_of, make_board
 from ragstone.features.bench.judges.planning import JudgeGrid, models_asked, plan_judges
 from ragstone.features.bench.judges.values import JudgeCell, JudgingSpent
 from ragstone.features.bench.judges.words import BENCH, JudgeBenchSummary, judge_bench_document
@@ -64,10 +64,10 @@ def bench_judges(
     )
 
 
-def read_labelled(settings: Settings) -> LabelledSheet:
+def read_labelled(settings: Settings, metric: str) -> LabelledSheet:
     """Return the sheet of `[bench.judges]`, its first rows where it has a limit.
 
-    Raises ConfigError, DataError.
+    Raises ConfigError, and DataError where no label is for the metric.
     """
     declared = settings.bench.judges
     if declared.sheet is None:
@@ -80,12 +80,13 @@ def read_labelled(settings: Settings) -> LabelledSheet:
     keys = {(answer.question_id, answer.system) for answer in answers}
     words, _numbers = mapping_of(declared.mapping)
     labels = [row for row in read_rows(path, Label, words=words) if (row.question_id, row.system) in keys]
+    humans_of(labels, metric, declared.mapping)  # else the models would be paid before that is refused
     return LabelledSheet(answers=answers, labels=labels)
 
 
 async def _bench(settings: Settings, options: BenchOptions) -> JudgeBenchSummary:
     grid = plan_judges(settings)
-    sheet = read_labelled(settings)
+    sheet = read_labelled(settings, grid.metric)
     path, declared, seed = bench_path(settings, "judges"), settings.bench.judges, settings.run.seed
     use_cases = read_use_cases(settings, grid.metric, path)
     async with open_bench(path, settings, decisive_settings(settings), options) as bench:
@@ -241,7 +242,7 @@ def forecast_judge_bench(settings: Settings) -> Forecast:
     """
     grid = plan_judges(settings)
     read_use_cases(settings, grid.metric, bench_path(settings, "judges"))
-    answers = read_labelled(settings).answers
+    answers = read_labelled(settings, grid.metric).answers
     asking = [cell for cell in grid.cells if grid.judges[cell.judge].needs_model]
 
     async def work(session: Session) -> None:
