@@ -63,3 +63,13 @@ def test_no_space_for_what_is_printed_is_told_in_one_line(says):
         )
     assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
     says(ran.stderr)
+
+
+def test_help_of_all_commands_imports_no_room_that_works_on_rows():
+    code = (
+        "import sys; from ragstone.cli.app import app_of; from typer.main import get_command; "
+        "get_command(app_of()); print(*sys.modules)"
+    )
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "ragstone.kernel.config.sections", "ragstone.kernel.tables.reading"}
+    assert not heavy.intersection(imported.stdout.split())

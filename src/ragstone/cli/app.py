@@ -192,8 +192,9 @@ def main() -> None:
     end_on_sigterm()
     _tell_readings()
     called = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
+    names = [called] if called in COMMANDS else [] if sys.argv[1:] == ["--version"] else COMMANDS
     try:
-        app_of([called] if called in COMMANDS else COMMANDS)()
+        app_of(names)()
     except OSError as mistake:
         if mistake.errno != errno.ENOSPC:
             raise

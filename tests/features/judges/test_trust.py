@@ -5,12 +5,13 @@ import json
 import pytest
 from tests.support.command import TO_FILE, ragstone
 
-from ragstone.kernel.config import load_settings, trust
-from ragstone.kernel.config.trust import UntrustedCode
+from ragstone.kernel import trust
+from ragstone.kernel.config import load_settings
 from ragstone.kernel.console import printing
 from ragstone.kernel.judging import load_judge
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import write_rows
+from ragstone.kernel.trust import UntrustedCode
 
 FUNCTION = """name = "mine"
 kind = "function"

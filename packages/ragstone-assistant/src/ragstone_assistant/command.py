@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.config import load_settings
+from ragstone.kernel.console.asking import load_for
 from ragstone.kernel.console.options import AsJson, Config
 from ragstone.kernel.console.printing import say, show, show_json, told_plainly
 from ragstone.kernel.document.numbers import duration
@@ -72,7 +72,7 @@ def build(
     """
     from ragstone_assistant.building import build_knowledge
 
-    settings = load_settings(config)
+    settings = load_for(config)
     with _bars() as advance:
         forecast = BuildForecast(advance) if settings.assistant.shortlist is None else advance
         built = build_knowledge(documents or [], settings, forecast, model)
@@ -92,7 +92,7 @@ def list_(*, config: Config = None, json: AsJson = False) -> None:
     """Show the documents, with their tags and topics."""
     from ragstone_assistant.building import list_knowledge
 
-    entries = list_knowledge(load_settings(config))
+    entries = list_knowledge(load_for(config))
     if json:
         show_json(entries)
         return
@@ -112,7 +112,7 @@ def remove(
     """Remove documents; each stays out until you build its own file again."""
     from ragstone_assistant.building import RemoveOutput, remove_from_knowledge
 
-    removed = remove_from_knowledge(names, load_settings(config))
+    removed = remove_from_knowledge(names, load_for(config))
     if json:
         show_json(RemoveOutput(removed=removed))
         return

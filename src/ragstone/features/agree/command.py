@@ -12,8 +12,6 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, JudgementsFile, Seed, Whole
 from ragstone.kernel.console.printing import say, show, show_documents, show_json
 from ragstone.kernel.errors import ConfigError
-from ragstone.kernel.records import Answer, Label
-from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
     from ragstone.features.agree._languages import JudgedLanguages
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from ragstone.kernel.agreement.card import ReportCard
     from ragstone.kernel.agreement.corrected_mean import CorrectedMean
     from ragstone.kernel.agreement.sequential import SequentialAgreement
+    from ragstone.kernel.records import Label
 
 KeyedT = TypeVar("KeyedT", "CorrectedMean", "LanguageParity", "SequentialAgreement")
 DEFAULT_MEASURE = "kappa"
@@ -138,9 +137,9 @@ def agree(
     from ragstone.kernel.agreement.mapping import read_mapping
     from ragstone.kernel.agreement.policies import labels_under
     from ragstone.kernel.agreement.sequential import sequential_agreement
-    from ragstone.kernel.records import Judgement
+    from ragstone.kernel.records import Answer, Judgement
     from ragstone.kernel.stages.given import answers_of, judgements_of
-    from ragstone.kernel.tables import keep_sources
+    from ragstone.kernel.tables import keep_sources, read_rows
 
     if labels is None:
         labels = labels_within(judgements, needed=not (parallel or base or sheet))
@@ -265,6 +264,8 @@ def _read_labels(
     """Return the labels with their metrics, and the texts of a sheet; tell what was guessed."""
     from ragstone.features.agree.joining import with_texts
     from ragstone.kernel.agreement.labels import with_metrics
+    from ragstone.kernel.records import Answer, Label
+    from ragstone.kernel.tables import read_rows
 
     rows, note = with_metrics([*read_rows(labels, Label, words=by_word)], metrics)
     if note:

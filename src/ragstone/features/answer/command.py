@@ -75,14 +75,15 @@ def answer(
         forecast_users,
         plan_users,
     )
-    from ragstone.kernel.config import choose
     from ragstone.kernel.systems.chosen import answered_by
     from ragstone.kernel.tables.storage import absolute
 
-    settings = choose(asking.settings(), "questions", path=questions and absolute(questions), limit=limit)
-    settings = choose(settings, "documents", paths=documents and [absolute(path) for path in documents])
-    settings = choose(settings, "retrieve", retriever=retriever, k=k)
-    settings = choose(settings, "answer", model=model, repeats=repeats)
+    settings = asking.settings(
+        questions={"path": questions and absolute(questions), "limit": limit},
+        documents={"paths": documents and [absolute(path) for path in documents]},
+        retrieve={"retriever": retriever, "k": k},
+        answer={"model": model, "repeats": repeats},
+    )
     if system:
         settings = answered_by(settings, system)
     if users is not None:

@@ -65,10 +65,9 @@ def attack(
     """
     from ragstone.features.attack.attacking import JUDGED, forecast_attack, plan_attack, run_attack
     from ragstone.features.attack.words import attack_document
-    from ragstone.kernel.config import choose
     from ragstone.kernel.judging.variant import load_judges
 
-    settings = choose(choose(asking.settings(), "judge", model=model), "run", seed=seed)
+    settings = asking.settings(judge={"model": model}, run={"seed": seed})
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     output = output or Path("attack") / "+".join(judge.name for judge in chosen)[:LONGEST_NAME]
     plan = plan_attack(

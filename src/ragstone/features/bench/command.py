@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ragstone.kernel.config import choose
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Limit, Model, SeedOfRun
@@ -28,11 +27,15 @@ def _show(
     say(f"Report: {folder / 'report.html'}")
 
 
-def _settings(asking: Asking, section: str, seed: int | None, **keys: object) -> "Settings":
-    """Return the settings of a file, with the seed and the keys of a bench that the command gives."""
+def _settings(
+    asking: Asking, section: str, seed: int | None, n_questions: int | None = None, **keys: object
+) -> "Settings":
+    """Return the settings of a file, with the seed, a limit of questions and keys of a bench as given."""
     import msgspec
 
-    settings = choose(asking.settings(), "run", seed=seed)
+    from ragstone.kernel.config import choose
+
+    settings = asking.settings(run={"seed": seed}, questions={"limit": n_questions})
     chosen = {key: value for key, value in keys.items() if value is not None}
     if not chosen:
         return settings
@@ -74,8 +77,7 @@ def retrievers(
     from ragstone.features.bench.retrievers.grid import bench_retrievers, forecast_bench
     from ragstone.features.bench.retrievers.words import bench_document
 
-    settings = _settings(asking, "retrievers", seed, measure=measure, batch_size=batch_size)
-    settings = choose(settings, "questions", limit=limit)
+    settings = _settings(asking, "retrievers", seed, limit, measure=measure, batch_size=batch_size)
     asking.tell_forecast(lambda: forecast_bench(settings))
     summary = bench_retrievers(settings, **asking.limits, force=asking.force)
     _show(summary, bench_document, bench_path(settings, "retrievers"), asking)
@@ -102,8 +104,7 @@ def languages(
     from ragstone.features.bench.languages.study import bench_languages, forecast_study
     from ragstone.features.bench.languages.words import study_document
 
-    settings = choose(_settings(asking, "languages", seed), "questions", limit=limit)
-    settings = choose(settings, "answer", model=model)
+    settings = asking.settings(run={"seed": seed}, questions={"limit": limit}, answer={"model": model})
     asking.tell_forecast(lambda: forecast_study(settings))
     study = bench_languages(settings, **asking.limits, force=asking.force)
     _show(study, study_document, bench_path(settings, "languages"), asking)

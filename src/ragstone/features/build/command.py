@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragstone.kernel.config import choose
 from ragstone.kernel.console.asking import Asking, asks_models, cut_off, leave
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Config, Force, Limit, Model, Output, SeedOfRun, Strict
@@ -102,11 +101,24 @@ def questions(
     """
     from ragstone.features.build.questions import build_rows, forecast_questions
 
-    settings = choose(choose(asking.settings(), "run", seed=seed), "documents", glob=glob)
-    settings = choose(settings, "build", model=model, critic_model=critic_model, styles=style)
-    settings = choose(settings, "build", per_document=per_document, count=count, test_share=test_share)
-    settings = choose(settings, "build", one_call=one_call, closed_book=closed_book, fictional=fictional)
-    settings = choose(settings, "build", negatives=negatives, multi_hop=multi_hop, hops=hops)
+    settings = asking.settings(
+        run={"seed": seed},
+        documents={"glob": glob},
+        build={
+            "model": model,
+            "critic_model": critic_model,
+            "styles": style,
+            "per_document": per_document,
+            "count": count,
+            "test_share": test_share,
+            "one_call": one_call,
+            "closed_book": closed_book,
+            "fictional": fictional,
+            "negatives": negatives,
+            "multi_hop": multi_hop,
+            "hops": hops,
+        },
+    )
     made = _build(
         sources, settings, build_rows, forecast_questions, output=output, limit=limit, asking=asking
     )
@@ -149,8 +161,9 @@ def facts(
     """
     from ragstone.features.build.facts import build_fact_rows, forecast_facts, with_changes
 
-    settings = choose(asking.settings(), "run", seed=seed)
-    settings = choose(settings, "build", model=model, count=count, test_share=test_share)
+    settings = asking.settings(
+        run={"seed": seed}, build={"model": model, "count": count, "test_share": test_share}
+    )
     changes = None if falsify is None else [name.strip() for name in falsify.split(",") if name.strip()]
     settings = with_changes(settings, changes)
     made = _build(
@@ -188,7 +201,7 @@ def refresh(
     - `ragstone build refresh questions.jsonl handbook/ -o questions/2026-12.jsonl`
     """
     from ragstone.features.build.refresh import refresh_file, refresh_lines, stale_path
-    from ragstone.kernel.config import load_settings
+    from ragstone.kernel.config import choose, load_settings
 
     settings = choose(load_settings(config), "documents", glob=glob)
     summary = refresh_file(questions, sources, output, settings=settings, force=force).summary

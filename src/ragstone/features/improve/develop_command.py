@@ -71,7 +71,6 @@ def develop(
     """
     from ragstone.features.agree import card_document
     from ragstone.features.improve.develop import DevelopmentRun, forecast_run, take_look
-    from ragstone.kernel.config import choose
     from ragstone.kernel.errors import ConfigError
 
     if test and (freeze is not None or against is not None):
@@ -84,7 +83,7 @@ def develop(
         against=against,
         scale=score_scale(threshold, mapping),
         how=asking.session,
-        settings=choose(asking.settings(), "judge", model=model),
+        settings=asking.settings(judge={"model": model}),
     )
     asking.tell_forecast(lambda: forecast_run(run, test=test))
     if test:

@@ -68,7 +68,6 @@ def learn(
         run_learning,
         task_of_run,
     )
-    from ragstone.kernel.config import choose
 
     first, *others = judges
     run = LearningRun(
@@ -79,7 +78,7 @@ def learn(
             questions=questions,
             scale=score_scale(threshold, mapping),
             how=asking.session,
-            settings=choose(asking.settings(), "judge", model=model),
+            settings=asking.settings(judge={"model": model}),
         ),
         helpers=others,
         methods=ways or (),

@@ -87,11 +87,10 @@ def judge(
         run_folder_of,
         unread_notes,
     )
-    from ragstone.kernel.config import choose
     from ragstone.kernel.judging.variant import load_judges
     from ragstone.kernel.runs.summary import chosen_in
 
-    settings = choose(asking.settings(), "judge", model=model, one_call=one_call)
+    settings = asking.settings(judge={"model": model, "one_call": one_call})
     chosen = load_judges(judges or map(settings.named, settings.judge.judges))
     bare = read_no_answer(chosen)
     if where is None or not is_run(answers):

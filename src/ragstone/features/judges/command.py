@@ -188,7 +188,6 @@ def try_out(
     - `ragstone judges test tone.toml answers.jsonl --model openai/gpt-4o-mini`
     """
     from ragstone.features.judges.testing import prompts_of, try_judge
-    from ragstone.kernel.config import choose
     from ragstone.kernel.judging import load_judge
     from ragstone.kernel.judging.unnamed_model import judges_without_model
     from ragstone.kernel.records import Answer
@@ -196,7 +195,7 @@ def try_out(
 
     judge = load_judge(name)
     sheet = list(read_rows(answers, Answer)) if answers else []
-    settings = choose(asking.settings(), "judge", model=model)
+    settings = asking.settings(judge={"model": model})
     if judges_without_model([judge], model):
         prompts = prompts_of(judge)
         if asking.json:

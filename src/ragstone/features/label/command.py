@@ -9,8 +9,6 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Force, JudgementsFile, Output, Seed
 from ragstone.kernel.console.printing import say
 from ragstone.kernel.errors import ConfigError, plural
-from ragstone.kernel.records import Answer, Judgement, Label
-from ragstone.kernel.tables import read_rows
 
 if TYPE_CHECKING:
     from ragstone.features.label.labelling import ToLabel
@@ -85,10 +83,11 @@ def label(
     - `ragstone label judgements.jsonl labels.jsonl --gaps -n 10 --instructions clearer.md`
     - `ragstone label runs/mine --where "correctness < 50 and topic = maize"`
     """
-    from ragstone.features.label._choosing import SPREAD_EVENLY, way_of
-    from ragstone.features.label.labelling import ToLabel, next_to_label
+    from ragstone.features.label._choosing import way_of
+    from ragstone.features.label._reading import chosen_rows, drawn_rows, gap_rows, pair_rows
+    from ragstone.features.label.labelling import ToLabel
     from ragstone.kernel.runs.summary import chosen_in
-    from ragstone.kernel.stages.given import answers_of, judgements_of
+    from ragstone.kernel.stages.given import answers_of
     from ragstone.kernel.tables import check_output, keep_sources, write_rows
 
     method = way_of(by)
@@ -100,7 +99,7 @@ def label(
     _check_mode(of_pairs, compare=compare, gaps=gaps, sheet=sheet, by=by, stratum=stratum)
     if where is not None:
         _check_where(compare=compare, gaps=gaps, sheet=sheet, by=by, stratum=stratum)
-        left = _chosen(judgements, labels, where, count, metric, seed)
+        left = chosen_rows(judgements, labels, where, count, metric, seed)
         write_rows(output, _under(left, policy), ToLabel, force=force)
         say(
             f"{output}: {plural(len(left), 'answer')} to label for {left[0].metric}, chosen by the filter, "
@@ -110,12 +109,14 @@ def label(
         return
     count = 100 if count is None else count
     if compare:
-        pairs = _pairs(judgements, labels, known, (system_a, system_b), metric=metric, count=count, seed=seed)
+        pairs = pair_rows(
+            judgements, labels, known, (system_a, system_b), metric=metric, count=count, seed=seed
+        )
         write_rows(output, _under(pairs, policy), ToLabel, force=force)
         say(_said_of_pairs(output, pairs, count))
         return
     if gaps:
-        again = _gap_rows(judgements, labels, own_sheet, metric, count, seed)
+        again = gap_rows(judgements, labels, own_sheet, metric, count, seed)
         write_rows(output, _under(again, policy), ToLabel, force=force)
         answers = plural(len(again), "answer")
         say(
@@ -124,14 +125,8 @@ def label(
             f"{judgements} {labels} --again {output}` says how many flipped."
         )
         return
-    chosen = next_to_label(
-        (row for row in read_rows(judgements_of(judgements), Judgement) if metric in (None, row.metric)),
-        read_rows(labels, Label) if labels else (),
-        n=count,
-        answers=read_rows(own_sheet, Answer) if own_sheet else (),
-        by=method,
-        strata=stratum or SPREAD_EVENLY,
-        seed=seed,
+    chosen = drawn_rows(
+        judgements, labels, own_sheet, by=method, strata=stratum, metric=metric, count=count, seed=seed
     )
     from msgspec.structs import replace
 
@@ -191,17 +186,6 @@ def _check_where(
         )
 
 
-def _chosen(
-    run: Path, labels: Path | None, where: str, count: int | None, metric: str | None, seed: int
-) -> "list[ToLabel]":
-    from ragstone.features.label.labelling import chosen_to_label
-    from ragstone.kernel.runs.joined import read_run
-
-    return chosen_to_label(
-        read_run(run), where, read_rows(labels, Label) if labels else (), n=count, metric=metric, seed=seed
-    )
-
-
 def _kept(instructions: Path) -> str:
     """Keep a text with the project's policies; return its digest. Raises DataError."""
     from ragstone.features.label.labelling import keep_instructions
@@ -219,55 +203,6 @@ def _under(rows: "list[ToLabel]", policy: str | None) -> "list[ToLabel]":
     from msgspec.structs import replace
 
     return [replace(row, policy=policy) for row in rows] if policy else rows
-
-
-def _pairs(
-    a: Path,
-    b: Path | None,
-    labels: Path | None,
-    systems: tuple[str | None, str | None],
-    *,
-    metric: str | None,
-    count: int,
-    seed: int,
-) -> "list[ToLabel]":
-    from ragstone.features.label.labelling import pairs_to_label
-    from ragstone.kernel.stages.given import answers_of, judgements_of
-
-    if b is not None and b.resolve() == a.resolve():
-        b = None
-    sheets = [answers_of(path) if path else None for path in (a, b)]
-    return pairs_to_label(
-        list(read_rows(judgements_of(a), Judgement)),
-        list(read_rows(judgements_of(b), Judgement)) if b else None,
-        list(read_rows(labels, Label)) if labels else (),
-        n=count,
-        answers_a=read_rows(sheets[0], Answer) if sheets[0] else (),
-        answers_b=read_rows(sheets[1], Answer) if sheets[1] else (),
-        system_a=systems[0],
-        system_b=systems[1],
-        runs=(a.name, b.name if b else ""),
-        metric=metric,
-        seed=seed,
-    )
-
-
-def _gap_rows(
-    judgements: Path, labels: Path | None, sheet: Path | None, metric: str | None, count: int, seed: int
-) -> "list[ToLabel]":
-    from ragstone.features.label.labelling import gaps_to_label
-    from ragstone.kernel.stages.given import judgements_of
-
-    if labels is None:
-        raise ConfigError("--gaps needs existing labels. Name their file after the judgements.")
-    return gaps_to_label(
-        read_rows(judgements_of(judgements), Judgement),
-        read_rows(labels, Label),
-        n=count,
-        answers=read_rows(sheet, Answer) if sheet else (),
-        metric=metric,
-        seed=seed,
-    )
 
 
 def _said_of_pairs(output: Path, rows: "list[ToLabel]", count: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.config import load_settings
+from ragstone.kernel.console.asking import load_for
 from ragstone.kernel.console.options import AsJson, Config, Force
 from ragstone.kernel.console.printing import WRONG_USE, on_terminal, say, show, show_json, told_plainly
 from ragstone.kernel.errors import ConfigError, plural
@@ -48,7 +48,7 @@ def show_account(*, config: Config = None, json: AsJson = False) -> None:
     from ragstone.features.ledger._account import read_account
     from ragstone.kernel.llm.ledgers import ledger_place
 
-    settings = load_settings(config)
+    settings = load_for(config)
     account = read_account(ledger_place(settings), settings)
     if json:
         show_json(account)
@@ -72,7 +72,7 @@ def export(
     from ragstone.features.ledger._archive import ExportOutput, export_responses
     from ragstone.kernel.llm.ledgers import ledger_place
 
-    done = export_responses(ledger_place(load_settings(config)), file, force=force)
+    done = export_responses(ledger_place(load_for(config)), file, force=force)
     if json:
         show_json(ExportOutput(file=str(file), responses=done.responses, damaged=done.damaged))
     say(f"{plural(done.responses, 'response')} in {file}.{_damage_text(done.damaged)}")
@@ -94,7 +94,7 @@ def import_(
     from ragstone.kernel.errors import DataError
     from ragstone.kernel.llm.ledgers import ledger_place
 
-    location = ledger_place(load_settings(config))
+    location = ledger_place(load_for(config))
     done, mistakes = [], []
     for file in files:
         try:
@@ -130,7 +130,7 @@ def prune(
 
     if older_than is None and model is None:
         raise ConfigError("say what to prune: --older-than 30d, --model NAME, or both.")
-    settings = load_settings(config)
+    settings = load_for(config)
     location = ledger_place(settings)
     older_than_s = None if older_than is None else _seconds(older_than)
     chosen = choose_responses(location, settings, older_than_s=older_than_s, model=model)

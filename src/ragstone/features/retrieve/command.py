@@ -85,10 +85,12 @@ def retrieve(
     from ragstone.kernel.retrieval.rerank import asks_a_model
     from ragstone.kernel.tables.storage import absolute
 
-    settings = choose(asking.settings(), "questions", path=questions and absolute(questions), limit=limit)
-    settings = choose(settings, "documents", paths=documents and [absolute(path) for path in documents])
-    settings = choose(settings, "chunk", method=method, size=size)
-    settings = choose(settings, "run", seed=seed)
+    settings = asking.settings(
+        questions={"path": questions and absolute(questions), "limit": limit},
+        documents={"paths": documents and [absolute(path) for path in documents]},
+        chunk={"method": method, "size": size},
+        run={"seed": seed},
+    )
     declared = {"retriever": retriever, "embedder": embedder, "match": match}
     depth = k or max(DEFAULT_K, settings.retrieve.k)
     settings = choose(settings, "retrieve", k=depth, where=where and parse_tags(where), **declared)

@@ -1,15 +1,17 @@
 """`ragstone run`: every stage that ragstone.toml declares."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragstone.kernel.config import Settings
 from ragstone.kernel.console.asking import Asking, asks_models, leave_judged
 from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import Bounds, Limit, Model
 from ragstone.kernel.console.printing import say, show_found
+
+if TYPE_CHECKING:
+    from ragstone.kernel.config import Settings
 
 
 @reads_rows
@@ -30,20 +32,19 @@ def run(
     - `ragstone run rag.toml --limit 20 --forecast`
     """
     from ragstone.features.run.pipeline import forecast_run
-    from ragstone.kernel.config import choose
     from ragstone.kernel.errors import ConfigError
 
     if file and asking.config and file != asking.config:
         raise ConfigError(f"two settings files, {file} and --config {asking.config}. Leave one out.")
-    settings = asking._replace(config=file or asking.config or Path("ragstone.toml")).settings()
-    settings = choose(settings, "answer", model=model, limit=limit)
-    settings = choose(settings, "judge", model=model)
+    settings = asking._replace(config=file or asking.config or Path("ragstone.toml")).settings(
+        answer={"model": model, "limit": limit}, judge={"model": model}
+    )
     asking.tell_forecast(lambda: forecast_run(settings))
     run_and_show(settings, asking, bounds=bounds)
 
 
 def run_and_show(
-    settings: Settings, asking: Asking, *, bounds: bool = False, lines: int | None = None
+    settings: "Settings", asking: Asking, *, bounds: bool = False, lines: int | None = None
 ) -> None:
     """Run, print the summary and the path of the report, and exit as the outcome demands.
 

@@ -10,7 +10,6 @@ from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import DocumentPaths, Limit, Output
 from ragstone.kernel.console.printing import say, show_json
 from ragstone.kernel.console.repeating import repeatable
-from ragstone.kernel.records import Document, Question
 
 if TYPE_CHECKING:
     from ragstone.features.translate.translating import (
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
         TranslationCounts,
     )
     from ragstone.kernel.config import Settings
+    from ragstone.kernel.records import Document, Question
 
 By = Annotated[str | None, typer.Option("--by", "--model", help="A model (transport/model), or http.")]
 To = Annotated[str | None, typer.Option("--to", help="Target languages: codes, separated by commas.")]
@@ -68,12 +68,11 @@ def translate(
     - `ragstone translate questions.jsonl --to es --back none --model openai/gpt-4o-mini`
     """
     from ragstone.features.translate.translating import forecast_translating, translate_in_session
-    from ragstone.kernel.config import choose
     from ragstone.kernel.runs.wording import asked_line
     from ragstone.kernel.tables import check_output, keep_sources
 
     langs = [lang.strip() for lang in to.split(",") if lang.strip()] if to else None
-    settings = choose(asking.settings(), "translate", to=langs, by=by, back=back, chrf=chrf)
+    settings = asking.settings(translate={"to": langs, "by": by, "back": back, "chrf": chrf})
     wanted = _first(_read(rows, documents or [], settings, source, originals), limit)
     if not asking.forecast:
         beside = [documents_path(output)] if wanted.questions and wanted.documents else []
@@ -148,6 +147,8 @@ def all_path(output: Path) -> Path:
 
 
 def _write(made: "Translation", output: Path, force: bool) -> None:
+    from ragstone.kernel.records import Document, Question
+
     if made.questions is not None:
         _write_both(made.questions, Question, output, force)
     if made.documents is not None:

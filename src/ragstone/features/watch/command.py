@@ -13,7 +13,6 @@ from ragstone.features.watch._outputs import (
     check_outputs,
     write_outputs,
 )
-from ragstone.kernel.config.trust import trusting
 from ragstone.kernel.console.asking import load_for, tell_forecast
 from ragstone.kernel.console.bars import bars
 from ragstone.kernel.console.columns import reads_rows
@@ -31,6 +30,7 @@ from ragstone.kernel.console.options import (
     Yes,
 )
 from ragstone.kernel.console.printing import FAILED_GATE, say, show_found
+from ragstone.kernel.trust import trusting
 
 if TYPE_CHECKING:
     from ragstone.features.watch.look import Look, WatchSummary

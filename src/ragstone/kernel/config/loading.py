@@ -15,8 +15,8 @@ from ragstone.kernel.config.section import Section
 from ragstone.kernel.config.sections import Settings
 from ragstone.kernel.config.serving import MOVED
 from ragstone.kernel.config.systems import SystemSettings
-from ragstone.kernel.config.trust import add_project
 from ragstone.kernel.errors import ConfigError, checks_arguments, nearest
+from ragstone.kernel.trust import add_project
 
 DEFAULT_FILE = "ragstone.toml"
 OWN = {"root", "file"}  # what settings know of their file, and no table of it
@@ -105,6 +105,8 @@ def choose(settings: Settings, table: str, **given: object) -> Settings:
             f"settings: expected what ragstone.load_settings(path) returns, got {type(settings).__name__}."
         )
     chosen = {key: value for key, value in given.items() if value is not None}
+    if not chosen:
+        return settings
     section = getattr(settings, table)
     replaced = msgspec.structs.replace(section, **chosen)
     try:

@@ -1,6 +1,6 @@
 """What every table of a TOML file of ours is."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -9,6 +9,7 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=604_800)]  # a week at most: no clock counts to infinity
 Temperature = Annotated[float, msgspec.Meta(ge=0, le=2)]
 Nucleus = Annotated[float, msgspec.Meta(gt=0, le=1)]  # top_p
+EngineKind = Literal["local", "ray"]
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,15 @@ import msgspec
 from ragstone.kernel.config.bench import BenchSection
 from ragstone.kernel.config.datasets import BuildSection, SampleSection, TranslateSection
 from ragstone.kernel.config.retrieval import ChunkSection, RetrieverSettings
-from ragstone.kernel.config.section import Positive, Price, Sampling, Seconds, Section, Temperature
+from ragstone.kernel.config.section import (
+    EngineKind,
+    Positive,
+    Price,
+    Sampling,
+    Seconds,
+    Section,
+    Temperature,
+)
 from ragstone.kernel.config.serving import AssistantSection, MonitorSection, ServeSection, WorkbenchSection
 from ragstone.kernel.config.systems import SystemSettings
 from ragstone.kernel.tables.storage import url_of
@@ -21,7 +29,6 @@ DEFAULT_JUDGES = (
     "relevance",
     *("no_refusal", "answered"),
 )
-EngineKind = Literal["local", "ray"]
 
 # What a request is made of beside the fields that a provider adds: `extra` does not name them.
 OURS = {

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import typer
 
-from ragstone.kernel.config.trust import trusting
 from ragstone.kernel.console import options
 from ragstone.kernel.console.bars import bars
 from ragstone.kernel.console.printing import (
@@ -21,8 +20,10 @@ from ragstone.kernel.console.printing import (
 )
 from ragstone.kernel.document.numbers import count, duration, usd
 from ragstone.kernel.errors import plural
+from ragstone.kernel.trust import trusting
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from ragstone.kernel.config import EngineKind, Settings
@@ -94,17 +95,21 @@ class Asking(NamedTuple):
             "progress": bars,
         }
 
-    def settings(self) -> "Settings":
+    def settings(self, **tables: "Mapping[str, object]") -> "Settings":
         """Return the settings of the file, in which stages run where and as the command says.
 
-        Raises ConfigError, also for a budget that is no amount: before anything else is read.
+        tables: keys of one that the command gives, as choose takes them. Raises ConfigError, also for a
+        budget that is no amount: before anything else is read.
         """
         from ragstone.kernel.config import choose, load_settings
 
         self.caps  # noqa: B018 - a mistake in them is told before anything is read
         settings = choose(load_settings(self.config), "engine", kind=self.engine)
         settings = choose(settings, "privacy", mask=self.mask or None)
-        return choose(settings, "ledger", keep_failures=self.keep_failures or None)
+        settings = choose(settings, "ledger", keep_failures=self.keep_failures or None)
+        for table, keys in tables.items():
+            settings = choose(settings, table, **keys)
+        return settings
 
     def tell_forecast(
         self, forecast: "Callable[[], Forecast]", *outputs: "Path | str", free: bool = False
@@ -126,8 +131,8 @@ class Asking(NamedTuple):
             tell_forecast(heard, only=self.forecast, yes=self.yes, json=self.json)
 
 
-def load_for(config: "Path | None", engine: "EngineKind | None") -> "Settings":
-    """Return the settings of a file, in which stages run where and as the command says."""
+def load_for(config: "Path | None", engine: "EngineKind | None" = None) -> "Settings":
+    """Return the settings of a file, in which stages run where the command says, if it says so."""
     return Asking(config=config, engine=engine).settings()
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
 
-from ragstone.kernel.config.trust import UntrustedCode, trusting
 from ragstone.kernel.errors import ColumnsError, RagstoneError, harmless
 from ragstone.kernel.persistence.private import no_empty_folders
+from ragstone.kernel.trust import UntrustedCode, trusting
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult

@@ -4,14 +4,16 @@ import contextlib
 import functools
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.models import ArgumentInfo
 
-from ragstone.kernel.config import load_settings
-from ragstone.kernel.console.asking import Asking
+from ragstone.kernel.console.asking import Asking, load_for
 from ragstone.kernel.console.printing import say
+
+if TYPE_CHECKING:
+    from ragstone.kernel.config import Settings
 
 EVERYWHERE = ("run", "documents", "questions")  # tables of settings that any command may read
 # Options that say how a command works, not what it makes.
@@ -33,12 +35,12 @@ def repeatable(
         def called(**options_given: Any) -> None:  # noqa: ANN401 - whatever the command's options are
             from ragstone.kernel.tables.outputs import outputs_of_command
 
-            settings = load_settings(options_given.get("config"))
+            settings = load_for(options_given.get("config"))
             notes = command.__annotations__
             with outputs_of_command(
                 command.__name__.strip("_"),
                 settings.path(".ragstone") / "outputs",
-                lambda: _options(options_given, notes, (*EVERYWHERE, *tables)),
+                lambda: _options(settings, options_given, notes, (*EVERYWHERE, *tables)),
                 [_spelled(name, notes) for name in grows] + [f"[{name}]" for name in grows],
             ) as outputs:
                 try:
@@ -58,14 +60,15 @@ def _tell(lines: list[str]) -> None:
         say(line)
 
 
-def _options(given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collection[str]) -> dict[str, str]:
+def _options(
+    settings: "Settings", given: Mapping[str, Any], notes: Mapping[str, Any], tables: Collection[str]
+) -> dict[str, str]:
     """Return what tells this command from others: its options, the files that it reads, its settings."""
     import msgspec
 
     from ragstone.kernel.engine.digests import hexdigest, plain_settings
     from ragstone.kernel.tables.outputs import digest_of
 
-    settings = load_settings(given.get("config"))
     plain = plain_settings(settings, others=())
     plain["answer"].pop("repeats")  # a file grows with it, see --repeats
     options = {f"[{table}]": hexdigest(msgspec.json.encode(plain[table])) for table in tables}

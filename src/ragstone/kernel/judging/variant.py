@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.config.python_function import Function, names_function
-from ragstone.kernel.config.trust import UntrustedCode, check_trust, trusting
 from ragstone.kernel.errors import ConfigError, checks_arguments, nearest
 from ragstone.kernel.judging.fields import ORDERS, Example, Member, PromptedJudge, Scale
 from ragstone.kernel.judging.judge import Judge, idle_key, judge_names, read_judge
+from ragstone.kernel.trust import UntrustedCode, check_trust, trusting
 
 OPTIONS = (
     "scale",

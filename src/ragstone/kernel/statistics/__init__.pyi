@@ -6,16 +6,15 @@ from .bootstrap import RESAMPLES, resampled_totals
 from .calibration import Calibration, calibration_of
 from .components import MeanComponents, Source, mean_components
 from .correlation import kendall_tau, pearson, spearman
+from .estimate import Estimate, negated
 from .intervals import (
     Clusters,
     Codes,
-    Estimate,
     Floats,
     cluster_codes,
     cluster_totals,
     difference_interval,
     is_yes_no,
-    negated,
     share_unseen,
     wilson_interval,
 )

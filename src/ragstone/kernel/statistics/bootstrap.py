@@ -12,7 +12,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ragstone.kernel.statistics.intervals import Estimate, Floats, student_quantile
+from ragstone.kernel.statistics.estimate import Estimate
+from ragstone.kernel.statistics.intervals import Floats, student_quantile
 
 RESAMPLES = 10_000
 Statistic = Callable[[Floats], Floats]

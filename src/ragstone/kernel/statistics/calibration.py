@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates, expanded_level
+from ragstone.kernel.statistics.estimate import Estimate
 from ragstone.kernel.statistics.intervals import (
     Clusters,
     Codes,
-    Estimate,
     Floats,
     cluster_codes,
     cluster_totals,

@@ -17,10 +17,10 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import RESAMPLES
+from ragstone.kernel.statistics.estimate import Estimate
 from ragstone.kernel.statistics.intervals import (
     Clusters,
     Codes,
-    Estimate,
     Floats,
     cluster_codes,
     n_clusters,

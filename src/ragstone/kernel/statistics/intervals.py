@@ -1,11 +1,10 @@
-"""What intervals are made of: an estimate, clusters of rows, Student's t, Wilson's and Newcombe's."""
+"""What intervals are made of: clusters of rows, Student's t, Wilson's and Newcombe's."""
 
 import math
 from collections.abc import Hashable, Sequence
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
 import numpy as np
 
 # Written out, for numpy.typing takes 4 ms to import.
@@ -56,27 +55,6 @@ def cell_totals(cells: Codes, n_cells: int, codes: Codes) -> Floats:
 def is_yes_no(values: Floats) -> bool:
     """Return whether every value is 0 or 1; it is so where there are none."""
     return bool(np.isin(values, (0.0, 1.0)).all())
-
-
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A value, its interval [low, high] at `level`, and the number of observations `n` it rests on.
-
-    low and high are both None where no interval can be had: a single cluster, or resamples that do not vary.
-    method: `components` for one that holds more noise than that of rows, see mean_components.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    method: Literal["wilson", "bootstrap", "student", "components"]
-    level: float = 0.95
-
-
-def negated(estimate: Estimate) -> Estimate:
-    """Return a difference the other way round: the second minus the first."""
-    low, high = (None if end is None else 0.0 - end for end in (estimate.high, estimate.low))
-    return msgspec.structs.replace(estimate, value=0.0 - estimate.value, low=low, high=high)
 
 
 FEW = 1, 2  # degrees of freedom whose quantiles have a closed form, and for which the series is too rough

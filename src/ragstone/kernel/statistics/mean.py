@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates
+from ragstone.kernel.statistics.estimate import Estimate
 from ragstone.kernel.statistics.intervals import (
     Clusters,
     Codes,
-    Estimate,
     Floats,
     cluster_codes,
     cluster_totals,

@@ -18,14 +18,8 @@ from ragstone.kernel.statistics.bootstrap import (
     expanded_level,
     resampled_totals,
 )
-from ragstone.kernel.statistics.intervals import (
-    Clusters,
-    Codes,
-    Estimate,
-    Floats,
-    cluster_codes,
-    cluster_totals,
-)
+from ragstone.kernel.statistics.estimate import Estimate
+from ragstone.kernel.statistics.intervals import Clusters, Codes, Floats, cluster_codes, cluster_totals
 
 DIGITS = 12  # means that differ only after so many digits are one, and tie
 

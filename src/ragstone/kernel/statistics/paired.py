@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from ragstone.kernel.statistics.intervals import Estimate, Floats, cluster_codes, cluster_totals, is_yes_no
+from ragstone.kernel.statistics.estimate import Estimate
+from ragstone.kernel.statistics.intervals import Floats, cluster_codes, cluster_totals, is_yes_no
 from ragstone.kernel.statistics.mean import difference_estimates
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragstone.kernel.statistics.intervals import Estimate, Floats, cluster_codes, n_clusters, wilson_interval
+from ragstone.kernel.statistics.estimate import Estimate
+from ragstone.kernel.statistics.intervals import Floats, cluster_codes, n_clusters, wilson_interval
 from ragstone.kernel.statistics.mean import effective_size, mean_estimate
 
 

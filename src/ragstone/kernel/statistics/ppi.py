@@ -7,9 +7,9 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
+from ragstone.kernel.statistics.estimate import Estimate
 from ragstone.kernel.statistics.intervals import (
     Codes,
-    Estimate,
     Floats,
     cluster_codes,
     n_clusters,

@@ -9,12 +9,8 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from ragstone.kernel.statistics.intervals import (
-    Estimate,
-    Floats,
-    student_p,
-    student_quantile,
-)
+from ragstone.kernel.statistics.estimate import Estimate
+from ragstone.kernel.statistics.intervals import Floats, student_p, student_quantile
 from ragstone.kernel.statistics.power import POWER
 from ragstone.kernel.statistics.ppi import (
     Labelled,

@@ -25,10 +25,10 @@ from ragstone.kernel.statistics.correlation import (
     spearman_of_cells,
     tau_of_cells,
 )
+from ragstone.kernel.statistics.estimate import Estimate
 from ragstone.kernel.statistics.intervals import (
     Clusters,
     Codes,
-    Estimate,
     Floats,
     cell_totals,
     cluster_codes,

@@ -4,14 +4,8 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import RESAMPLES, Statistic, bootstrap_estimates
-from ragstone.kernel.statistics.intervals import (
-    Clusters,
-    Estimate,
-    Floats,
-    cluster_codes,
-    cluster_totals,
-    row_sums,
-)
+from ragstone.kernel.statistics.estimate import Estimate
+from ragstone.kernel.statistics.intervals import Clusters, Floats, cluster_codes, cluster_totals, row_sums
 from ragstone.kernel.statistics.mean import mean_estimate
 
 COVERAGES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)

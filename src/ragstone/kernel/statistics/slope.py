@@ -3,7 +3,8 @@
 import numpy as np
 
 from ragstone.kernel.statistics.bootstrap import RESAMPLES, bootstrap_estimates
-from ragstone.kernel.statistics.intervals import Clusters, Estimate, Floats, cluster_codes, cluster_totals
+from ragstone.kernel.statistics.estimate import Estimate
+from ragstone.kernel.statistics.intervals import Clusters, Floats, cluster_codes, cluster_totals
 
 
 def slope_estimate(

@@ -1,21 +1,6 @@
 """Rows <-> files: JSONL, Parquet and CSV, streaming; column names of other tools understood."""
 
-from ragstone.kernel.tables.frames import Rows
-from ragstone.kernel.tables.outputs import check_place, keep_sources, partial_path
-from ragstone.kernel.tables.reading import parse_row, parse_rows, read_rows
-from ragstone.kernel.tables.shown import Displayed
-from ragstone.kernel.tables.writing import check_output, open_rows, write_rows
+import lazy_loader
 
-__all__ = [
-    "Displayed",
-    "Rows",
-    "check_output",
-    "check_place",
-    "keep_sources",
-    "open_rows",
-    "parse_row",
-    "parse_rows",
-    "partial_path",
-    "read_rows",
-    "write_rows",
-]
+# The names stand in __init__.pyi. Each is imported when it is first used: a command needs few of them.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

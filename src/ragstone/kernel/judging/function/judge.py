@@ -8,13 +8,13 @@ import msgspec
 
 from ragstone.kernel.config.python_function import Function
 from ragstone.kernel.config.section import Seconds
-from ragstone.kernel.config.trust import check_trust
 from ragstone.kernel.errors import ConfigError
 from ragstone.kernel.judging.fields import ZERO_TO_ONE, Input, JudgeFields, Scale
 from ragstone.kernel.judging.finding import Finding, JudgeContext
 from ragstone.kernel.judging.function._calling import FunctionRules, finding_of_call
 from ragstone.kernel.judging.function.loading import LoadedFunction, call_of, load_function
 from ragstone.kernel.records import Answer
+from ragstone.kernel.trust import check_trust
 
 DIGITS = 12  # of the source's digest, in hexadecimal, that make the version: any program can read the number
 
