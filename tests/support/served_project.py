@@ -14,13 +14,23 @@ from ragstone.kernel.serve.state import AppState
 from ragstone.workbench.app import open_state
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """The folder of a project, with an empty folder of runs."""
-    folder = tmp_path / "project"
+def made_project(parent: Path) -> Path:
+    """Make the folder of a project, with an empty folder of runs, and return it."""
+    folder = parent / "project"
     (folder / "runs").mkdir(parents=True)
     (folder / "ragstone.toml").write_text('[run]\nname = "mine"\n')
     return folder
+
+
+def served(project: Path) -> Client:
+    """Return a client of the workbench that shows a project; it enters and leaves the application's life."""
+    return opened(create_workbench(load_settings(project / "ragstone.toml")))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The folder of a project, with an empty folder of runs."""
+    return made_project(tmp_path)
 
 
 @pytest.fixture
@@ -30,5 +40,5 @@ def state(project: Path) -> AppState:
 
 @pytest.fixture
 def client(project: Path) -> Iterator[Client]:
-    with opened(create_workbench(load_settings(project / "ragstone.toml"))) as visiting:
+    with served(project) as visiting:
         yield visiting

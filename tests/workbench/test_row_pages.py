@@ -136,13 +136,13 @@ def test_answers_that_are_shortened_have_no_marks(project, client):
 def huge(folder: Path, text: str) -> None:
     """Write a row with a context of 2 MB, 520 judgements and 200 turns; every text of it holds `text`."""
     turns = [Turn(role="user" if at % 2 == 0 else "assistant", content=f"{at} {text}") for at in range(200)]
-    contexts = [Context(text=text * (2_000_000 // len(text)), document_id="d")] + [
-        Context(text=f"{at} {text}", document_id="d") for at in range(150)
-    ]
+    contexts = [Context(text=f"{at} {text}", document_id="d") for at in range(150)]
     said = [
         Answer(question_id="q0", system=f"s{at}", answer=f"{at} {text}", contexts=contexts, turns=turns)
         for at in range(8)
     ]
+    contexts.insert(0, Context(text=text * (2_000_000 // len(text)), document_id="d"))
+    said[0] = msgspec.structs.replace(said[0], contexts=contexts)
     verdicts = [Verdict(id=at, statement=f"{at} {text}", supported=at > 3, reason=text) for at in range(1, 9)]
     rows = [
         msgspec.structs.replace(row, rationale=f"{number} {text}", verdicts=verdicts)
@@ -154,6 +154,7 @@ def huge(folder: Path, text: str) -> None:
     write_run(folder, rows, said=said, asked=[Question(id="q0", question=text, reference=text)])
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     "text",
     ["a word " * 300, "<" * 2_000, "\"&'" * 700, "\u2028\u202e" * 700, EVIL * 20, "x" * 5_000],

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from tests.support.golden import sentence_in
 from tests.support.judged_runs import answers, judged, questions, write_run
-from tests.support.served_project import client, project
+from tests.support.served_project import client, made_project, project, served
 from tests.support.workbench import peopled
 
 from ragstone.kernel.config import load_settings
@@ -37,8 +37,7 @@ def finish(folder):
     (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
 
 
-@pytest.fixture
-def runs(project):
+def write_runs(project):
     #          q0  q1 q2   q3  q4
     # before:  1   0  0.5  1   0
     # after:   1   1  0    0   timeout
@@ -47,6 +46,20 @@ def runs(project):
         write_run(project / "runs" / name, judged(scores), said=answers(texts), asked=questions(5))
         finish(project / "runs" / name)
     return project / "runs"
+
+
+@pytest.fixture
+def runs(project):
+    return write_runs(project)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """A client of a project with these runs, for tests that only read them."""
+    project = made_project(tmp_path_factory.mktemp("read"))
+    write_runs(project)
+    with served(project) as client:
+        yield client
 
 
 def page(client, *runs, status=200, **query):
@@ -76,54 +89,54 @@ def chips(html):
     ]
 
 
-def test_a_filter_is_text_and_chips_and_a_chip_takes_its_condition_away(runs, client, says):
+def test_a_filter_is_text_and_chips_and_a_chip_takes_its_condition_away(reader, says):
     conditions = ["containment < 1", "question ~ 'what'", "not (containment = 0)"]
-    html = page(client, "before", where=" and ".join(conditions))
+    html = page(reader, "before", where=" and ".join(conditions))
     assert asked(html) == ["q2"]
     says(sentence_in(html, "1 of 5"))
     a, b, c = conditions
     assert chips(html) == [(a, f"{b} and {c}"), (b, f"{a} and {c}"), (c, f"{a} and {b}")]
     either = "containment < 1 or kind = open"
-    assert chips(page(client, "before", where=either)) == [(f"({either})", "")]
+    assert chips(page(reader, "before", where=either)) == [(f"({either})", "")]
 
 
-def test_a_filter_that_does_not_parse_says_where_and_keeps_the_text(runs, client, says):
-    html = page(client, "before", where="containment < and")
+def test_a_filter_that_does_not_parse_says_where_and_keeps_the_text(reader, says):
+    html = page(reader, "before", where="containment < and")
     (wrong,) = re.findall(r'role="alert" id="rows-wrong">(.*?)</p>', html)
     says(unescape(wrong))
     assert 'value="containment &lt; and"' in html
     assert asked(html) == []
 
 
-def test_the_search_becomes_conditions(runs, client):
-    html = page(client, "before", text="maize What")
+def test_the_search_becomes_conditions(reader):
+    html = page(reader, "before", text="maize What")
     assert asked(html) == ["q1"]
     assert [words for words, _ in chips(html)] == ['anywhere ~ "maize"', 'anywhere ~ "What"']
 
 
-def test_a_condition_is_added_by_a_form(runs, client):
+def test_a_condition_is_added_by_a_form(reader):
     either = "containment < 1 or kind = x"
     form = {"run": "0/before", "where": either}
     form |= {"add": "answer", "sign": "~", "value": "rye"}
-    reply = client.get(f"{ROWS}?{urlencode(form)}", follow_redirects=False)
+    reply = reader.get(f"{ROWS}?{urlencode(form)}", follow_redirects=False)
     assert reply.status_code == 303
     (where,) = parse_qs(urlsplit(reply.headers["location"]).query)["where"]
     assert where.split(" and ") == [f"({either})", 'answer ~ "rye"']
-    assert asked(client.get(reply.headers["location"]).text) == ["q2"]
+    assert asked(reader.get(reply.headers["location"]).text) == ["q2"]
     for sign, value, expected in (("none", "", "containment = none"), (">=", "0.5", "containment >= 0.5")):
         form = {"run": "0/before", "add": "containment", "sign": sign, "value": value}
-        moved = client.get(f"{ROWS}?{urlencode(form)}", follow_redirects=False).headers["location"]
+        moved = reader.get(f"{ROWS}?{urlencode(form)}", follow_redirects=False).headers["location"]
         assert parse_qs(urlsplit(moved).query)["where"] == [expected]
 
 
-def test_the_menus_of_the_list_are_the_same_filter_in_words(runs, client):
-    lines = client.get("/workbench/runs/0/before/rows?result=low&judge=0").json()
-    html = page(client, "before", result="low", judge=0)
+def test_the_menus_of_the_list_are_the_same_filter_in_words(reader):
+    lines = reader.get("/workbench/runs/0/before/rows?result=low&judge=0").json()
+    html = page(reader, "before", result="low", judge=0)
     assert asked(html) == [line["id"] for line in lines["lines"]] == ["q1", "q4"]
     assert [words for words, _ in chips(html)] == ["containment < 0.5"]
     for query in ({"found": "unknown"}, {"low": "0.5"}, {"result": "absent"}, {"result": "is-timeout"}):
-        lines = client.get(f"/workbench/runs/0/after/rows?{urlencode(query)}").json()["lines"]
-        assert asked(page(client, "after", **query)) == [line["id"] for line in lines], query
+        lines = reader.get(f"/workbench/runs/0/after/rows?{urlencode(query)}").json()["lines"]
+        assert asked(page(reader, "after", **query)) == [line["id"] for line in lines], query
 
 
 def test_a_choice_of_a_menu_as_a_filter():
@@ -161,15 +174,15 @@ def test_a_choice_of_a_menu_as_a_filter():
             words(**wrong)
 
 
-def test_rows_of_two_runs_are_one_table_with_the_run_beside_them(runs, client, says):
-    html = page(client, "before", "after", order="-containment")
+def test_rows_of_two_runs_are_one_table_with_the_run_beside_them(reader, says):
+    html = page(reader, "before", "after", order="-containment")
     assert asked(html) == ["q0", "q3", "q0", "q1", "q2", "q1", "q4", "q2", "q3", "q4"]
     assert 'aria-sort="descending"' in html
     assert len(re.findall(r'data-label="run"', html)) == 10
     assert "10 rows" in html
     assert "timed out" in html or "timeout" in html  # why there is no score
     assert "/workbench/runs/0/after/row?question=q4&amp;system=mine" in html
-    says(sentence_in(page(client, *[f"r{at}" for at in range(9)], status=422), "at most 8"))
+    says(sentence_in(page(reader, *[f"r{at}" for at in range(9)], status=422), "at most 8"))
 
 
 def test_columns_are_chosen_kept_in_the_browser_and_forgotten(runs, client):
@@ -184,8 +197,8 @@ def test_columns_are_chosen_kept_in_the_browser_and_forgotten(runs, client):
     assert asked(page(client, "after"))
 
 
-def test_no_text_of_a_row_is_markup(runs, client):
-    html = page(client, "before", where=f"answer ~ '{EVIL}'")
+def test_no_text_of_a_row_is_markup(reader):
+    html = page(reader, "before", where=f"answer ~ '{EVIL}'")
     assert EVIL not in html
     assert asked(html) == ["q1"]
 
@@ -252,19 +265,19 @@ def download(client, ending, *runs, **query):
     return client.get(f"{ROWS}/export/{ending}?{urlencode(pairs, doseq=True)}")
 
 
-def test_what_is_shown_is_downloaded_in_its_columns_and_order(runs, client):
+def test_what_is_shown_is_downloaded_in_its_columns_and_order(reader):
     query = {
         "where": "containment != none",
         "order": "-containment",
         "column": ["question_id", "answer", "run"],
     }
-    reply = download(client, "csv", "before", "after", **query)
+    reply = download(reader, "csv", "before", "after", **query)
     assert reply.headers["content-disposition"].startswith('attachment; filename="before-after.csv"')
     rows = list(csv.DictReader(io.StringIO(reply.content.decode("utf-8-sig"))))
     assert [row["question_id"] for row in rows] == ["q0", "q3", "q0", "q1", "q2", "q1", "q4", "q2", "q3"]
     assert rows[1]["answer"] == "'=1+1"  # no spreadsheet takes it for a formula
     assert json.loads(rows[1]["guarded_cells"]) == ["answer"]
-    reply = download(client, "jsonl", "before", "after", **query)
+    reply = download(reader, "jsonl", "before", "after", **query)
     lines = [json.loads(line) for line in reply.text.splitlines()]
     assert [line["question_id"] for line in lines] == [row["question_id"] for row in rows]
     assert lines[1]["answer"] == "=1+1"
@@ -282,11 +295,11 @@ def test_a_download_is_what_the_export_of_the_view_is(runs, client, project, mon
     assert download(client, "csv", "before", view="low").content == (project / "low.csv").read_bytes()
 
 
-def test_a_download_that_cannot_be_is_refused_before_it_begins(runs, client):
-    assert download(client, "exe", "before").status_code == 404
-    assert download(client, "csv", "before", where="nothing < 1").status_code == 422
-    assert download(client, "csv").status_code == 422
-    assert download(client, "csv", "gone").status_code == 404
+def test_a_download_that_cannot_be_is_refused_before_it_begins(reader):
+    assert download(reader, "exe", "before").status_code == 404
+    assert download(reader, "csv", "before", where="nothing < 1").status_code == 422
+    assert download(reader, "csv").status_code == 422
+    assert download(reader, "csv", "gone").status_code == 404
 
 
 def test_a_run_that_has_gone_or_goes_on_is_told(runs, client, project, says):

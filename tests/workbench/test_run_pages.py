@@ -4,12 +4,14 @@ import gzip
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import msgspec
 import pytest
 from tests.support.golden import sentence_in
+from tests.support.served_project import made_project, served
 from tests.support.tiny_run import (
     ANSWERS,
     DOCUMENTS,
@@ -56,6 +58,15 @@ def write(folder: Path, ending: str = ".jsonl", summary: RunSummary | None = Non
 @pytest.fixture
 def run(project: Path) -> Path:
     return write(project / "runs" / "wheat")
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a project with that run, for tests that only read it."""
+    project = made_project(tmp_path_factory.mktemp("read"))
+    write(project / "runs" / "wheat")
+    with served(project) as client:
+        yield client
 
 
 def ids(client: Client, **query: object) -> list[str]:
@@ -161,12 +172,12 @@ def test_an_opened_question_is_that_of_the_report(run, client):
         ({"at": 7}, ["q1", "q2", "q3", "q4 & 5"]),
     ],
 )
-def test_rows_are_filtered_and_sorted(run, client, query, expected):
-    assert ids(client, **query) == expected
+def test_rows_are_filtered_and_sorted(reader, query, expected):
+    assert ids(reader, **query) == expected
 
 
-def test_the_menu_of_results_counts_questions(run, client):
-    found = client.get(f"{RUN}/rows", params={"judge": 0}).json()["results"]
+def test_the_menu_of_results_counts_questions(reader):
+    found = reader.get(f"{RUN}/rows", params={"judge": 0}).json()["results"]
     assert found == {
         "low": 1,
         "high": 1,
@@ -189,16 +200,16 @@ def test_the_menu_of_results_counts_questions(run, client):
         {"at": -1},
     ],
 )
-def test_a_filter_that_there_is_not_is_told(run, client, query):
-    reply = client.get(f"{RUN}/rows", params=query, headers={"Accept": "application/json"})
+def test_a_filter_that_there_is_not_is_told(reader, query):
+    reply = reader.get(f"{RUN}/rows", params=query, headers={"Accept": "application/json"})
     assert reply.status_code in (400, 422)
     assert reply.json()["detail"]
 
 
-def test_a_question_is_found_by_its_id(run, client):
-    assert client.get(f"{RUN}/place", params={"question": "q4 & 5"}).json() == {"page": 0}
+def test_a_question_is_found_by_its_id(reader):
+    assert reader.get(f"{RUN}/place", params={"question": "q4 & 5"}).json() == {"page": 0}
     for what in ("place", "question"):
-        assert client.get(f"{RUN}/{what}", params={"question": "gone"}).status_code == 404
+        assert reader.get(f"{RUN}/{what}", params={"question": "gone"}).status_code == 404
 
 
 def test_rows_are_never_stale(run, client):

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.support.golden import sentence_in
 from tests.support.judged_runs import answers, judged, questions, write_run
+from tests.support.served_project import made_project, served
 
 from ragstone.kernel.records import Answer
 from ragstone.kernel.serve.rows.indexes import MOST_OPEN
@@ -33,8 +34,10 @@ def said(page: str, row: int) -> list[str]:
     return [" ".join(re.sub(r"<[^>]+>", " ", cell.split("</p>")[0]).split()) for cell in cells]
 
 
-@pytest.fixture
-def runs(project):
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """A client of a project with two runs, for tests that only read them."""
+    project = made_project(tmp_path_factory.mktemp("read"))
     #          q0  q1 q2         q3 q4
     # before:  1   0  0.5        1  0
     # after:   1   1  0          0  timeout
@@ -42,14 +45,16 @@ def runs(project):
     texts = ["wheat", "maize", "rye", "oats", "barley"]
     write_run(project / "runs" / "before", judged(before), said=answers(texts), asked=questions(5))
     write_run(project / "runs" / "after", judged(after), said=answers(texts[::-1]), asked=questions(5))
+    with served(project) as client:
+        yield client
 
 
-def test_a_flip_passes_in_one_column_and_fails_in_another(runs, client, says):
-    page = side(client, "before", "after")
+def test_a_flip_passes_in_one_column_and_fails_in_another(reader, says):
+    page = side(reader, "before", "after")
     # q1: fails, passes. q2: 0.5 is the middle of 0 to 1 and passes, 0 fails. q3: passes, fails.
     # q4: fails, timed out: no second verdict, so no flip.
     assert asked(page) == ["q0", "q1", "q2", "q3", "q4"]
-    assert asked(side(client, "before", "after", flips="true")) == ["q1", "q2", "q3"]
+    assert asked(side(reader, "before", "after", flips="true")) == ["q1", "q2", "q3"]
     assert "only flips (3)" in page
     says(sentence_in(page, "3 of 5 pass"))
     says(sentence_in(page, "2 of 4 pass"))
@@ -99,17 +104,17 @@ def test_the_judge_that_counts_is_chosen_and_the_one_that_most_runs_have_is_firs
     assert "only flips (0)" in page
 
 
-def test_a_judge_that_no_run_has_is_told(runs, client, says):
-    page = side(client, "before", "after", metric="grace|x")
+def test_a_judge_that_no_run_has_is_told(reader, says):
+    page = side(reader, "before", "after", metric="grace|x")
     says(sentence_in(page, "None of these"))
     assert "containment|correctness" in page
 
 
-def test_text_is_found_in_the_answers_of_any_run(runs, client, says):
+def test_text_is_found_in_the_answers_of_any_run(reader, says):
     # barley answers q4 in `before`, q0 in `after`
-    assert asked(side(client, "before", "after", text="BARLEY")) == ["q0", "q4"]
-    assert asked(side(client, "before", "after", text="what is 3")) == ["q3"]
-    page = side(client, "before", "after", text="quinoa")
+    assert asked(side(reader, "before", "after", text="BARLEY")) == ["q0", "q4"]
+    assert asked(side(reader, "before", "after", text="what is 3")) == ["q3"]
+    page = side(reader, "before", "after", text="quinoa")
     assert "No question matches" in page
     says(sentence_in(page, "0 of 5 questions"))
 
@@ -155,14 +160,14 @@ def test_pages_keep_what_was_chosen(project, client):
 
 
 @pytest.mark.parametrize("query", ["at=0", "at=x", "flips=maybe"])
-def test_a_filter_that_is_none_is_refused(runs, client, query):
-    answered = client.get(f"/workbench/compare/answers?run=0/before&{query}")
+def test_a_filter_that_is_none_is_refused(reader, query):
+    answered = reader.get(f"/workbench/compare/answers?run=0/before&{query}")
     assert answered.status_code == 400
     assert "is not valid" in answered.text
 
 
-def test_a_run_that_is_gone_is_told(runs, client, says):
-    answered = client.get("/workbench/compare/answers?run=0/gone")
+def test_a_run_that_is_gone_is_told(reader, says):
+    answered = reader.get("/workbench/compare/answers?run=0/gone")
     assert answered.status_code == 404
     says(sentence_in(answered.text, "There is no"))
 
