@@ -49,6 +49,7 @@ def test_a_pattern_that_eats_text_is_seen():
     ]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("name", TRIED)
 def test_no_sentence_that_the_project_ships_is_changed(name):
     assert len(shipped_sentences()) > 5000

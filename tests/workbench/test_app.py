@@ -20,9 +20,10 @@ def client_of(tmp_path, *, chat=True, host="127.0.0.1", keys=None):
     return TestClient(side_by_side(bench, assistant), base_url=ADDRESS)
 
 
-@pytest.fixture
-def both(tmp_path):
-    with client_of(tmp_path) as client:
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A client of both, for tests that change nothing."""
+    with client_of(tmp_path_factory.mktemp("both")) as client:
         client.follow_redirects = False
         yield client
 

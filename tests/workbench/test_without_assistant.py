@@ -7,6 +7,7 @@ import sys
 
 import httpx
 import pytest
+from tests.support.command import ragstone
 
 HIDDEN = """
 from importlib.machinery import PathFinder
@@ -61,9 +62,8 @@ except MissingExtra as mistake:
 
 
 @pytest.mark.parametrize("name", ["ragstone_assistant.api.app", "ragstone.workbench.app"])
-def test_a_module_of_ours_that_lacks_is_no_missing_extra(tmp_path, name):
-    code = f"import sys; sys.modules['{name}'] = None; from ragstone.cli.app import main; main()"
-    (tmp_path / "ragstone.toml").write_text("[assistant]\n")
-    ended = run(tmp_path, "serve", "--port", "0", code=code)
-    assert ended.returncode != 0
-    assert re.search(rf"ModuleNotFoundError: import of {re.escape(name)} halted", ended.stderr)
+def test_a_module_of_ours_that_lacks_is_no_missing_extra(folder, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    (folder / "ragstone.toml").write_text("[assistant]\n")
+    with pytest.raises(ModuleNotFoundError, match=f"import of {re.escape(name)} halted"):
+        ragstone("serve", "--port", "0")

@@ -237,7 +237,7 @@ def optional_package(what: str, extra: str) -> Iterator[None]:
 
 # Control characters, and those that turn the direction of a line: words from outside must not move a
 # terminal's cursor, colour it, or be shown in another order.
-_UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_UNRULY = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]+")
 
 
 def harmless(words: str) -> str:
@@ -245,7 +245,7 @@ def harmless(words: str) -> str:
 
     A line end of Windows is one of ours.
     """
-    return _UNRULY.sub("\ufffd", words.replace("\r\n", "\n"))
+    return _UNRULY.sub(lambda run: "\ufffd" * len(run[0]), words.replace("\r\n", "\n"))
 
 
 def plural(n: int, noun: str) -> str:

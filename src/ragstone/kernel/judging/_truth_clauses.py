@@ -79,7 +79,7 @@ def read_clause(clause: str, statement: str = "", answer: str = "") -> Clause:
             continue
         if at_least > fewest:
             break
-        tokens = _of_statement(_tokens(clause, _lexicons()[lang]), known, spaced=lang not in UNSPACED)
+        tokens = _of_statement(_tokens(clause, lang), known, spaced=lang not in UNSPACED)
         unknown = sum(not token.lists for token in tokens)
         if unknown <= fewest:
             readings = (readings if unknown == fewest else {}) | {lang: _read(tokens)}
@@ -102,7 +102,7 @@ def begins(clause: str, name: Literal["but", "that"]) -> bool:
     if name == "but" and any(map(clause.startswith, _unspaced_buts())):
         return True
     first = _first_words().get(next(iter(_words(clause)), ""), {})
-    readings = (_tokens(clause, _lexicons()[lang]) for lang, lists in first.items() if name in lists)
+    readings = (_tokens(clause, lang) for lang, lists in first.items() if name in lists)
     return any(
         name in (lists := tokens[0].lists) and (name == "but" or "known" not in lists) for tokens in readings
     )
@@ -116,7 +116,7 @@ def _unspaced_buts() -> list[str]:
 def is_hedged(clause: str) -> bool:
     """Say whether a clause holds a negation, a doubt or a denial, whatever else it says."""
     signs = {"not", "maybe", "no", "false"}
-    readings = (_tokens(clause, _lexicons()[lang]) for lang in _languages(clause, *signs))
+    readings = (_tokens(clause, lang) for lang in _languages(clause, *signs))
     return any(signs & token.lists for tokens in readings for token in tokens)
 
 
@@ -124,7 +124,7 @@ def is_frame(text: str) -> bool:
     """Say whether a text has no words but those that say nothing of a statement."""
     spoken = _words(text)
     return not spoken or any(
-        all("known" in token.lists for token in _tokens(text, lexicon)) for lexicon in _lexicons().values()
+        all("known" in token.lists for token in _tokens(text, lang)) for lang in _lexicons()
     )
 
 
@@ -159,6 +159,7 @@ def _first_words() -> dict[str, dict[str, frozenset[str]]]:
     return index
 
 
+@lru_cache(maxsize=1024)
 def _languages(clause: str, *lists: str) -> list[str]:
     """Return the languages that a clause may be in: of its script, else those with a telling word in it."""
     for lang, script in _SCRIPTS.items():
@@ -176,9 +177,10 @@ def _words(clause: str) -> list[str]:
     return [word for word in stripped if any(map(str.isalnum, word))]
 
 
-def _tokens(clause: str, lexicon: Lexicon) -> list[Phrase]:
+@lru_cache(maxsize=1024)
+def _tokens(clause: str, lang: str) -> list[Phrase]:
     """Return the clause cut into the longest phrases of the language; digits before a verdict are known."""
-    unspaced = lexicon.lang in UNSPACED
+    lexicon, unspaced = _lexicons()[lang], lang in UNSPACED
     units: Sequence[str] = "".join(_words(clause)) if unspaced else _words(clause)
     tokens: list[Phrase] = []
     at, joint, decided = 0, "" if unspaced else " ", False
