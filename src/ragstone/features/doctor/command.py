@@ -1,7 +1,8 @@
 """`ragstone doctor`: what is installed, which models answer, what is missing and how to fix it."""
 
+import sys
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from ragstone.kernel.console.printing import WRONG_USE, show_blocks, show_json
 from ragstone.kernel.errors import RagstoneError, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ragstone.kernel.config import Settings
     from ragstone.kernel.document.blocks import Block
@@ -115,17 +116,11 @@ def _version(module: str) -> str:
     top = module.partition(".")[0]
     try:
         return f"{top} {metadata.version(top)}"
-    except metadata.PackageNotFoundError:  # of another name than its module: all that is installed is read
-        package = next(iter(_packages_of_modules().get(top, ())), None)
-        return f"{package} {metadata.version(package)}" if package else top
-
-
-@cache  # to read what is installed takes most of a second
-def _packages_of_modules() -> "Mapping[str, list[str]]":
-    """Return each module that is installed -> the packages that it comes from."""
-    from importlib import metadata
-
-    return metadata.packages_distributions()
+    except metadata.PackageNotFoundError:  # its name only begins with its module's, as faiss-cpu
+        # metadata.packages_distributions() knows all such names, from every file of every package: a second.
+        folders = (path for place in sys.path for path in sorted(Path(place).glob(f"{top}[-_]*.dist-info")))
+        package = next(map(metadata.Distribution.at, folders), None)
+        return f"{package.name} {package.version}" if package else top
 
 
 def _writable(folder: Path) -> Check:
