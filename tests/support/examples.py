@@ -26,8 +26,8 @@ WRITES = {
     "build": ["questions"],
     "ledger export": ["backup.jsonl"],
 }
-# What nobody can be asked here.
-WITH = {"ledger prune": ["--yes"], "demo": ["--yes"]}
+# What nobody can be asked here, and a size where every row is asked about a hundred times.
+WITH = {"ledger prune": ["--yes"], "demo": ["--yes"], "attack": ["--limit", "4"]}
 WRITER: Script = writer(critic=lambda question: 4 + len(question) % 2)
 
 

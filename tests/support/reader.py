@@ -161,7 +161,8 @@ def build(folder: Path, base_url: str) -> None:
     settings = (folder / "ragstone.toml").read_text("utf-8") + SETTINGS.replace("BASE_URL", base_url)
     (folder / "ragstone.toml").write_text(settings, "utf-8")
     (folder / "rag.toml").write_text(settings.replace('name = "starter"', 'name = "mine"'), "utf-8")
-    (folder / "assistant.toml").write_text(settings + '\n[assistant]\ntitle = "Farm"\n', "utf-8")
+    small = settings.replace('paths = ["documents.jsonl"]', 'paths = ["manual/handbook"]')
+    (folder / "assistant.toml").write_text(small + '\n[assistant]\ntitle = "Farm"\n', "utf-8")
     for name in ("tone", "my-judge", "judges/my_correctness"):
         TEXTS[f"{name}.toml"] = JUDGE.replace("NAME", Path(name).name.replace("-", "_"))
     for name, text in TEXTS.items():
