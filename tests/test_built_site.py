@@ -291,8 +291,7 @@ def found_first(tab, words):
     tab.until("document.querySelectorAll('.md-search-result__item').length", 0)
     tab.page.keyboard.insert_text(words)  # at once: a search for the first letters alone would come back late
     tab.page.keyboard.press("End")  # the theme listens to keys
-    tab.until("document.querySelectorAll('.md-search-result__item').length > 0", True)
+    tab.until("document.querySelectorAll('.md-search-result__item').length >= 3", True)
     items = "[...document.querySelectorAll('.md-search-result__item > a')]"
     script = f"{items}.slice(0, 3).map((link) => link.href.split('?')[0].split('#')[0])"
-    tab.page.wait_for_timeout(500)
     return tab.run(script)
