@@ -272,52 +272,52 @@ COMMAND = ("judge", "answers.jsonl", "--judge", "relevance", "--batch", *TO_FILE
 GATED = ("--gate", "1")  # the call that is sent ahead; the batch waits until a test lets it go
 
 
-def start(folder, base_url):
-    """Give the command that judges the answers of a folder, in a process of its own."""
+def make_folder(folder, base_url):
+    """Make the folder whose answers the command judges."""
     folder.mkdir(exist_ok=True)
     answers = [
         Answer(question_id=f"q{n}", question=f"What is {n}?", answer=f"{n}.") for n in range(N_ANSWERS)
     ]
-    write_rows(folder / "answers.jsonl", answers, Answer, force=True)
+    write_rows(folder / "answers.jsonl", answers, Answer)
     (folder / "ragstone.toml").write_text(
         '[judge]\nmodel = "openai/fake"\n'
         f'[models."openai/fake"]\nbase_url = "{base_url}"\nbatch_poll_s = 0.05\n'
     )
-    (folder / ".ragstone").mkdir(exist_ok=True)
+    (folder / ".ragstone").mkdir()
     (folder / ".ragstone" / "secret").write_text("00" * 32)
-    return started(*COMMAND, cwd=folder)
 
 
 @pytest.mark.kill
-def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path):
+def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path, monkeypatch):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
     with running(*GATED) as base_url:
-        with start(disturbed, base_url) as killed:
+        for folder in (disturbed, quiet):
+            make_folder(folder, base_url)
+        with started(*COMMAND, cwd=disturbed) as killed:
             wait_for(base_url, "n_looks", 2, killed)
             killed.send_signal(signal.SIGKILL)
             killed.communicate()
         let_go(base_url)
-        with start(disturbed, base_url) as again:
-            again.communicate()
-        assert again.returncode == 0
+        monkeypatch.chdir(disturbed)
+        assert ragstone(*COMMAND).code == 0
         seen = stats(base_url)
         assert (seen["n_batches"], seen["n_batch_calls"], seen["n_requests"]) == (1, N_ANSWERS - 1, 1)
-        with start(quiet, base_url) as undisturbed:
-            undisturbed.communicate()
+        monkeypatch.chdir(quiet)
+        assert ragstone(*COMMAND).code == 0
     assert (disturbed / "judgements.jsonl").read_bytes() == (quiet / "judgements.jsonl").read_bytes()
 
 
 @pytest.mark.kill
-def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp_path, says):
+def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp_path, monkeypatch, says):
     with running(*GATED) as base_url:
-        with start(tmp_path, base_url) as stopped:
+        make_folder(tmp_path, base_url)
+        with started(*COMMAND, cwd=tmp_path) as stopped:
             wait_for(base_url, "n_looks", 2, stopped)
             os.kill(stopped.pid, signal.SIGINT)
             _, said = stopped.communicate()
         let_go(base_url)
         assert stopped.returncode == 2
         says(sentence_in(said, "The submitted batches"))
-        with start(tmp_path, base_url) as again:
-            again.communicate()
-        assert again.returncode == 0
+        monkeypatch.chdir(tmp_path)
+        assert ragstone(*COMMAND).code == 0
         assert stats(base_url)["n_batches"] == 1
