@@ -16,7 +16,14 @@ from ragstone.features.bench.finished import finished_bench, kind_of_bench
 from ragstone.features.compare.comparing import compare
 from ragstone.features.compare.words import comparison_document
 from ragstone.features.explain.words import explain_in_texts
-from ragstone.features.judges.library import entry_text, has_words, judge_library, named_judges, near_judges
+from ragstone.features.judges.library import (
+    entry_text,
+    has_words,
+    judge_library,
+    judges_with,
+    named_judges,
+    near_judges,
+)
 from ragstone.features.label.labelling import next_to_label
 from ragstone.features.report.words import run_document
 from ragstone.features.run.pipeline import forecast_run
@@ -240,9 +247,10 @@ class Tools:
         lines: list[str] = []
         group = None
         settings = self.project.settings
-        named = named_judges(settings, words)
-        near = named or near_judges(settings, words)
-        listed = near or named_judges(settings)
+        every = named_judges(settings)
+        named = judges_with(every, words)
+        near = named or near_judges(every, words)
+        listed = near or every
         for entry in judge_library(settings, judges=listed).judges:
             if entry.group != group:
                 group = entry.group

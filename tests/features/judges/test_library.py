@@ -10,6 +10,7 @@ from ragstone.features.judges.library import (
     figure_text,
     groups,
     judge_library,
+    judges_with,
     list_judges,
     named_judges,
     near_judges,
@@ -212,5 +213,6 @@ def test_every_judge_that_ships_is_in_one_group_with_a_sentence():
 )
 def test_what_an_agent_asks_for_finds_the_judge_that_measures_it(project, words, name):
     settings = settings_in(project)
-    found = [entry.name for entry in named_judges(settings, words) or near_judges(settings, words)]
+    every = named_judges(settings)
+    found = [entry.name for entry in judges_with(every, words) or near_judges(every, words)]
     assert name in found if name else found == []

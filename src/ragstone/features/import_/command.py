@@ -1,6 +1,7 @@
 """`ragstone import`: evaluation sets of others -> questions; their verdicts and traces -> rows of ours."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -142,7 +143,8 @@ def _gather(
     if json:
         show_json(GatheredOutput(conversations=n_written, output=str(target)))
     else:
-        say(f"{plural(n_written, 'conversation')} in {target}. Next: ragstone judge {target} --each-turn")
+        next_step = f"ragstone judge {quote(str(target))} --each-turn --model MODEL"
+        say(f"{plural(n_written, 'conversation')} in {target}. Next: {next_step}")
 
 
 def _import_verdicts(

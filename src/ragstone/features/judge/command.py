@@ -1,6 +1,7 @@
 """`ragstone judge`: an answer sheet -> judgements."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -160,7 +161,8 @@ def _tell(
     say(f"Judgements in {target}: {end_line(summary, asked=asking.json)}")
     for note in notes:
         say(note)
-    if not notes and not failures:
+    is_scored = any(metric.statuses.get("scored") for metric in summary.metrics)
+    if is_scored and not notes and not failures:
         say(f"Next: {_next_step(summary, target, sheets)}")
     leave_judged(summary, strict=asking.strict)
 
@@ -169,13 +171,14 @@ def _next_step(summary: "RunSummary", target: "Path | str", sheets: list[Path]) 
     """Return the one command that makes sense now, and why."""
     from ragstone.kernel.records import NO_MODEL
 
+    file = quote(str(target))
     if not isinstance(target, Path):
         if len(sheets) == 1 and sheets[0].is_file() and Path(target).is_file():
             return (
-                f"ragstone report {target} writes it as one page; ragstone serve {target} {sheets[0]} shows "
-                "it row by row, and takes people's labels."
+                f"ragstone report {file} writes it as one page; ragstone serve {file} "
+                f"{quote(str(sheets[0]))} shows it row by row, and takes people's labels."
             )
-        return f"ragstone agree {target} LABELS measures the judges against people's labels."
+        return f"ragstone agree {file} LABELS measures the judges against people's labels."
     if any(metric.model != NO_MODEL and metric.statuses.get("scored") for metric in summary.metrics):
         return f"ragstone serve shows {target} row by row; labels given there show how good its judges are."
-    return f"ragstone report {target} writes it as one page; ragstone serve shows it row by row."
+    return f"ragstone report {file} writes it as one page; ragstone serve shows it row by row."

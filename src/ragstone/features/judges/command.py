@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ragstone.features.judges._output import JudgeLine
-    from ragstone.features.judges.library import ListedJudge
+    from ragstone.features.judges.library import JudgeLibrary, ListedJudge
     from ragstone.features.judges.testing import JudgeTest, ShownTrial
     from ragstone.kernel.document.blocks import Block
     from ragstone.kernel.judging import Judge
@@ -56,35 +56,47 @@ def list_(
     - `ragstone judges list --all`
     - `ragstone judges list --json`
     """
-    from ragstone.features.judges.library import judge_library, named_judges, near_judges
+    from ragstone.features.judges.library import judge_library, named_judges
     from ragstone.kernel.config import load_settings
 
     settings = load_settings(config)
-    named = named_judges(settings, " ".join(words or ()))
-    if not named:
-        named = near_judges(settings, " ".join(words or ()))
-        if not named:
-            raise DataError(f"No judge matches {' '.join(words or ())!r}. See all: ragstone judges list")
-        say(f"No judge matches {' '.join(words or ())!r}. These have similar words.")
+    named = _matching(named_judges(settings), " ".join(words or ()))
     if not (json or words or whole):
         show_blocks(_names(named), whole=False)
         return
     library = judge_library(settings, judges=named)
-    found = library.judges
     if json:
-        found.sort(key=lambda entry: (entry.judge is not None and entry.judge.needs_model, entry.name))
-        show_json([_line(entry, library.model) for entry in found])
+        library.judges.sort(key=lambda entry: (bool(entry.judge and entry.judge.needs_model), entry.name))
+        show_json([_line(entry, library.model) for entry in library.judges])
         return
+    _show_library(library)
+
+
+def _matching(every: "list[ListedJudge]", words: str) -> "list[ListedJudge]":
+    """Return the judges that have these words, or similar ones, and say so. Raises DataError without any."""
+    from ragstone.features.judges.library import judges_with, near_judges
+
+    if named := judges_with(every, words):
+        return named
+    near = near_judges(every, words)
+    if not near:
+        raise DataError(f"No judge matches {words!r}. See all: ragstone judges list")
+    say(f"No judge matches {words!r}. These have similar words.")
+    return near
+
+
+def _show_library(library: "JudgeLibrary") -> None:
+    """Show a table of each group, how many have no report card, and what prices rest on."""
     groups: dict[str, list[ListedJudge]] = {}
-    for entry in found:
+    for entry in library.judges:
         groups.setdefault(entry.group, []).append(entry)
     for group, entries in groups.items():
         show(_table(group, entries))
         show("")
-    n_others = sum(not entry.cards for entry in found)
+    n, n_others = len(library.judges), sum(not entry.cards for entry in library.judges)
     if n_others:
-        which = "all" if n_others == len(found) else count(n_others)
-        say(f"Not checked against people here yet: {which} of {plural(len(found), 'judge')}.")
+        which = "all" if n_others == n else count(n_others)
+        say(f"Not checked against people here yet: {which} of {plural(n, 'judge')}.")
     if basis := library.basis():
         say(basis)
 
@@ -141,7 +153,8 @@ def new(
     - `ragstone judges new tone.toml --kind rubric`
     """
     from ragstone.features.judges.starting import starter, starting_text
-    from ragstone.kernel.judging import parse_judge
+    from ragstone.features.judges.testing import command_to_try
+    from ragstone.kernel.judging import load_judge, parse_judge
     from ragstone.kernel.tables.outputs import check_place
 
     if file.suffix not in (".toml", ".py"):
@@ -150,7 +163,7 @@ def new(
         )
     kind = FUNCTION if file.suffix == ".py" else kind
     text = starting_text(kind, file.stem)
-    parse_judge(text, file)  # a name that is none is told before anything is written
+    judge = parse_judge(text, file)  # a name that is none is told before anything is written
     texts = {file: text} if file.suffix == ".toml" else {}
     if kind == FUNCTION:
         texts[file.with_suffix(".py")] = starter(f"{FUNCTION}.py.txt").replace("NAME", file.stem)
@@ -159,12 +172,9 @@ def new(
     for path, written in texts.items():
         path.write_text(written, encoding="utf-8")
     made = " and ".join(map(str, texts))
-    tried = (
-        f"{file} --model MODEL"
-        if kind != FUNCTION
-        else f"{file.with_suffix('.py')}:{file.stem} answers.jsonl"
-    )
-    say(f"Made {made}, a judge of kind {kind}. Next: ragstone judges test {tried}")
+    name = f"{file.with_suffix('.py')}:{file.stem}" if kind == FUNCTION else str(file)
+    judge = judge if kind == FUNCTION else load_judge(file)  # with its members, of those that have any
+    say(f"Made {made}, a judge of kind {kind}. Next: {command_to_try(name, judge)}")
 
 
 @reads_rows
@@ -187,7 +197,7 @@ def try_out(
     - `ragstone judges test tone.toml`
     - `ragstone judges test tone.toml answers.jsonl --model openai/gpt-4o-mini`
     """
-    from ragstone.features.judges.testing import prompts_of, try_judge
+    from ragstone.features.judges.testing import command_to_try, prompts_of, try_judge
     from ragstone.kernel.judging import load_judge
     from ragstone.kernel.judging.unnamed_model import judges_without_model
     from ragstone.kernel.records import Answer
@@ -204,13 +214,13 @@ def try_out(
             show_json(CheckedFile(judge=judge.name, prompts=prompts))
         else:
             _show_prompts(prompts)
-        say(f"The file of {judge.name} is valid. Try it: ragstone judges test {name} --model MODEL")
+        say(f"The file of {judge.name} is valid. Try it: {command_to_try(name, judge, answers)}")
         return
     tried = try_judge(judge, settings, sheet, asking.session)
     if asking.json:
         show_json(tried)
     else:
-        _show_test(tried, whole=asking.whole)
+        _show_test(tried, command_to_try(name, judge), whole=asking.whole)
     if tried.unscored or tried.wrong:
         raise typer.Exit(UNSCORED if tried.unscored else FAILED_GATE)
 
@@ -333,15 +343,18 @@ def _show_prompts(prompts: "list[ShownTrial]") -> None:
             typer.echo(f"\n--- call {number}, {message['role']}\n{message['content']}")
 
 
-def _show_test(tried: "JudgeTest", *, whole: bool) -> None:
-    """Show what became of each row; on one screen, those that went wrong come first."""
+def _show_test(tried: "JudgeTest", again: str, *, whole: bool) -> None:
+    """Show what became of each row; on one screen, those that went wrong come first.
+
+    again: the command with rows to try, where there are none.
+    """
     from ragstone.kernel.document.blocks import Column, Table
     from ragstone.kernel.records import NO_MODEL
 
     if not tried.rows:
         say(
             f"Nothing was tried: {tried.judge} has no examples, and its metric does not imply what to expect "
-            "of easy rows. Give an answer sheet too: ragstone judges test NAME answers.jsonl"
+            f"of easy rows. Give an answer sheet too: {again}"
         )
         return
     tried_rows = (

@@ -81,21 +81,26 @@ def list_judges(words: str = "", *, settings: Settings | None = None) -> list[Li
     settings that cannot be read; a judge whose file is wrong is listed with what is wrong.
     """
     settings = settings or load_settings()
-    return judge_library(settings, judges=named_judges(settings, words)).judges
+    return judge_library(settings, judges=judges_with(named_judges(settings), words)).judges
 
 
-def named_judges(settings: Settings, words: str = "") -> list[ListedJudge]:
-    """Return what list_judges does, without cards and prices: no run is read, and nothing forecast."""
+def named_judges(settings: Settings) -> list[ListedJudge]:
+    """Return all judges as list_judges does, without cards and prices: no run is read, nothing forecast."""
     entries = [_entry(path.stem, OURS, path=path) for path in judge_files(settings)]
     for group in groups():
         entries += [_entry(name, group.title, about=about) for name, about in group.judges.items()]
-    return [entry for entry in entries if has_words(_searched(entry), words)]
+    return entries
 
 
-def near_judges(settings: Settings, words: str) -> list[ListedJudge]:
+def judges_with(every: Sequence[ListedJudge], words: str) -> list[ListedJudge]:
+    """Return the judges whose name, sentence or group has each of the words."""
+    return [entry for entry in every if has_words(_searched(entry), words)]
+
+
+def near_judges(every: Sequence[ListedJudge], words: str) -> list[ListedJudge]:
     """Return the judges whose words are near to those of a search: misspelt, or in another form."""
     near, wanted = [], folded(words).split()
-    for entry in named_judges(settings):
+    for entry in every:
         known = _WORD.findall(folded(_searched(entry)))
         if all(
             any(each.startswith(word[:STEM]) for each in known) or get_close_matches(word, known, 1, NEAR)

@@ -16,6 +16,7 @@ from ragstone.features.judges.library import (
     figure_text,
     judge_files,
     judge_library,
+    judges_with,
     named_judges,
     price_text,
     source_told,
@@ -44,7 +45,7 @@ def _library(app: AppState, judges: list[ListedJudge]) -> JudgeLibrary:
 @get("/judges", sync_to_thread=True)
 def judges(request: AnyRequest, app: AtApp, text: FromQuery[str] = "") -> Response[str]:
     """Give the list of judges; text: words that name or description must have."""
-    library = _library(app, named_judges(app.settings, text))
+    library = _library(app, judges_with(named_judges(app.settings), text))
     groups = list(dict.fromkeys(entry.group for entry in library.judges))
     return page(
         request,

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -104,6 +106,19 @@ def _shown(prompt: Prompt) -> ShownTrial:
         temperature=prompt.default_temperature if prompt.temperature is None else prompt.temperature,
         max_tokens=prompt.max_tokens,
     )
+
+
+def command_to_try(name: str, judge: Judge, sheet: Path | None = None) -> str:
+    """Return the command that tries a judge, with what it lacks: a model, and rows where it has none to try.
+
+    name: as the command takes it. sheet: that was named, if any.
+    """
+    words = ["ragstone judges test", quote(name)]
+    if sheet is not None:
+        words.append(quote(str(sheet)))
+    elif not (easy_rows(judge) or (isinstance(judge, OneCallJudge) and judge.examples)):
+        words.append("ANSWERS")
+    return " ".join([*words, *(["--model MODEL"] if judge.asks_default else [])])
 
 
 def try_judge(
