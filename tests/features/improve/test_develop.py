@@ -9,7 +9,7 @@ from tests.support.scripts import always, fit_schema, prompt_of
 from tests.support.surfaces import shown as surface
 from tests.support.texts import undated
 
-from ragstone.features.improve._develop_words import development_document, score_text
+from ragstone.features.improve._develop_words import cut_text, development_document, score_text
 from ragstone.features.improve._labelled_sets import read_labelled
 from ragstone.features.improve._store import DevelopmentStore
 from ragstone.features.improve.develop import (
@@ -213,7 +213,9 @@ def test_replies_that_cannot_be_read_are_counted(settings, files, fake_openai):
     assert (found.after.card.n, found.verdict) == (0, "cannot tell")
 
 
-def test_a_judge_on_another_scale_than_the_labels_is_compared_by_rank_or_cut(settings, files, fake_openai):
+def test_a_judge_on_another_scale_than_the_labels_is_compared_by_rank_or_cut(
+    settings, files, fake_openai, says
+):
     text = judge_text("WHICH").replace('"boolean"', '"percentage"').replace("[0, 1]", "[0, 100]")
     fake_openai.script = in_percent
     files["judge"].write_text(text.replace("WHICH", "lenient"))
@@ -226,6 +228,8 @@ def test_a_judge_on_another_scale_than_the_labels_is_compared_by_rank_or_cut(set
     cut = develop_judge(**files, settings=settings, threshold=50)
     assert (cut.measure, cut.after.value.value) == ("exact agreement", 1)
     assert {change.move for change in cut.changes} == {"better"}
+    says(cut_text(cut))
+    assert not cut_text(ranked)
     assert {(change.before, change.after) for change in cut.changes} == {(90, 20)}
     assert [score_text(cut, score, "scored") for score in (200 / 3, -1 / 3)] == ["66.67", "−0.3333"]
 

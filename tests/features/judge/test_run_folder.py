@@ -6,6 +6,7 @@ import pytest
 from tests.support.command import ragstone
 from tests.support.golden import sentence_in
 
+from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, Judgement
 from ragstone.kernel.runs.summary import ChosenAnswers, chosen_in
 from ragstone.kernel.tables import read_rows
@@ -224,6 +225,26 @@ def test_answers_that_a_filter_leaves_are_judged_into_a_run_that_says_so(folder,
         ran = ragstone(*wrong)
         assert ran.code == 2, wrong
         says(ran.err.splitlines()[-1].replace(str(folder), "there")[:100])
+
+
+def test_a_damaged_summary_is_told_and_its_answers_pass_for_no_sample(folder, sheet, says):
+    ragstone("judge", sheet, "--judge", "containment")
+    run = folder / "runs" / "my-sheet"
+    (run / "summary.json").write_text('{"counts": {')
+    with pytest.raises(DataError) as error:
+        chosen_in(run)
+    says(str(error.value).replace(str(folder), "HERE"))
+    ran = ragstone("judge", sheet, "--judge", "token_f1", "--all")
+    says(sentence_in(" ".join(ran.out.split()), "of the earlier judgements"))
+    (run / "summary.json").write_text('{"of": "another tool"}')
+    assert chosen_in(run) is None
+
+
+def test_no_next_step_is_said_where_nothing_was_scored(folder, sheet):
+    ran = ragstone("judge", sheet, "--judge", "context_overlap", "-o", "its verdicts.jsonl")
+    assert "Next:" not in ran.err
+    ran = ragstone("judge", sheet, "--judge", "containment", "-o", "its verdicts.jsonl", "--force")
+    assert "Next: ragstone report 'its verdicts.jsonl' " in ran.err
 
 
 def test_chosen_answers_are_known_to_whatever_reads_their_run(folder, sheet, says):

@@ -138,6 +138,11 @@ def test_new_writes_a_valid_commented_file_of_every_kind(kind, folder):
     assert json.loads(ragstone("judges", "show", "mine.toml", "--json").out)["judge"]["kind"] == kind
 
 
+@pytest.mark.parametrize("kind", ["assertion", "boolean", "lexical", "function"])
+def test_new_says_a_next_command_that_has_what_it_needs(kind, folder, says):
+    says(ragstone("judges", "new", f"{kind}s.toml", "--kind", kind).err)
+
+
 def test_new_never_replaces_a_file_without_force(folder, says):
     (folder / "mine.toml").write_text("precious")
     ran = ragstone("judges", "new", "mine.toml")

@@ -79,6 +79,10 @@ def test_a_broken_judge_is_listed_with_what_is_wrong(project):
     entry = of(list_judges(settings=settings_in(project)), "odd")
     assert entry.judge is None
     assert "boolean" in entry.wrong
+    (project / "slip.toml").write_text(FILE.replace('"boolean"', '"boolean'))  # beside the settings, no TOML
+    (project / "other.toml").write_text('name = "no judge')
+    listed = {entry.name: entry for entry in named_judges(settings_in(project)) if entry.wrong}
+    assert {*listed} == {"odd", "slip"}
 
 
 def test_the_figure_is_of_the_card_that_says_most_and_names_what_speaks_against_it(project, says):

@@ -15,7 +15,7 @@ def test_label_writes_a_sheet_that_becomes_labels(project, says):
     assert ran.code == 0
     says(sentence_in(ran.err, "to label for"))
     rows = [json.loads(line) for line in (project / "to-label.jsonl").read_text().splitlines()]
-    assert [row["score"] for row in rows] == [None] * 4
+    assert [(row["score"], row["scale"]) for row in rows] == [(None, "0 to 1")] * 4
     assert all(row["answer"].startswith("It is number") and row["question"] for row in rows)
     done = "".join(json.dumps({**row, "score": 1}) + "\n" for row in rows)
     (project / "mine.jsonl").write_text(done)

@@ -448,9 +448,10 @@ def test_what_is_exported_can_be_read_by_ragstone(run, people, olga, form, tmp_p
     assert f'filename="first-labels.{form}"' in reply.headers["content-disposition"]
     path = tmp_path / f"x.{form}"
     path.write_bytes(reply.content)
+    exported = list(read_rows(path, Label))
+    assert [(row.metadata or {})["scale"] for row in exported] == ["0 to 1"] * 2
     back = [
-        (row.question_id, row.system, row.score, row.annotator, row.rationale or None)
-        for row in read_rows(path, Label)
+        (row.question_id, row.system, row.score, row.annotator, row.rationale or None) for row in exported
     ]
     assert back == [(r.question_id, r.system, r.score, r.annotator, r.rationale) for r in labels_of(run)]
     assert olga.get(f"{LABEL}/first/export/xlsx").status_code == 404

@@ -1,6 +1,7 @@
 """Verdicts in files that other tools wrote (tests/fixtures/records says how) end as judgements."""
 
 import json
+import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -344,6 +345,13 @@ class TestEveryEvalEver:
         assert (rows[0].scale, rows[0].system) == ((0, 1), "openai/openai/app")
         answers = list(read_rows(FIXTURES / "every-eval-ever_samples.jsonl", Answer))
         assert [row.reference for row in answers][:2] == ["October", "5 cm"]
+
+    def test_a_damaged_aggregate_is_told_for_it_has_the_scales(self, tmp_path: Path, says) -> None:
+        shutil.copy(FIXTURES / "every-eval-ever_samples.jsonl", tmp_path)
+        (tmp_path / "every-eval-ever.json").write_text('{"evaluation_results": [')
+        with pytest.raises(DataError) as error:
+            list(read_rows(tmp_path / "every-eval-ever_samples.jsonl", Judgement))
+        says(str(error.value).replace(str(tmp_path), "HERE"))
 
     def test_the_aggregate_alone_says_where_the_instances_are(self, says) -> None:
         for row_type in (Judgement, Answer):

@@ -1,6 +1,7 @@
 """The report cards of a project: those of its runs, and those in its own files."""
 
 import hashlib
+import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.summary import read_summary
 
+LOG = logging.getLogger(__name__)
 IN_PROJECT = ("*.json", "*/*.json")  # the project's folder, and those right below it
+MARKS = b'"categories"', b'"better_than_baseline"', b'"agreement"'  # of report cards, damaged ones too
 MOST_BYTES = 20_000_000  # of a file that may hold cards
 
 
@@ -30,8 +33,8 @@ def project_cards(settings: Settings, runs: Sequence[Path]) -> list[FoundCard]:
     for run in runs:
         try:
             held.append((run.name, run.name, read_summary(run).cards))
-        except DataError:  # its own page says what is wrong with it
-            continue
+        except DataError as mistake:
+            LOG.warning("Its report cards are not shown: %s", mistake)
     return gather_cards(settings, held, [*{run.parent for run in runs}])
 
 
@@ -73,10 +76,14 @@ def _card_files(settings: Settings, folders: Sequence[Path]) -> list[Path]:
 
 
 def _cards_in(path: Path) -> list[ReportCard]:
-    """Return the cards of a file; none of one that holds something else."""
+    """Return the cards of a file; none of one that holds something else. Damaged cards are told."""
+    content = b""
     try:
         if path.stat().st_size > MOST_BYTES:
             return []
-        return msgspec.json.decode(path.read_bytes(), type=list[ReportCard])
-    except (OSError, msgspec.DecodeError):
+        content = path.read_bytes()
+        return msgspec.json.decode(content, type=list[ReportCard])
+    except (OSError, msgspec.DecodeError) as mistake:
+        if all(mark in content for mark in MARKS):
+            LOG.warning("%s: its report cards are not shown: they cannot be read (%s).", path, mistake)
         return []

@@ -60,6 +60,7 @@ def development_document(development: Development) -> ReportDocument:
             Paragraph(headline(development), TONES[development.verdict], part="answer"),
             Paragraph(parts_text(development), "muted"),
             *([_versions(development)] if development.measure else []),
+            *([Paragraph(cut, "muted")] if (cut := cut_text(development)) else []),
             Paragraph(changes_text(development)),
             *(block for change in development.changes[:SHOWN] for block in _change(development, change)),
             *([Paragraph(f"  {more} more with --json.", "muted")] if more > 0 else []),
@@ -173,6 +174,20 @@ def spanned(development: Development, version: Version) -> str:
     return interval(value)
 
 
+def cut_text(development: Development) -> str:
+    """Return from which score on a version says the upper grade, where its scores are cut; else nothing."""
+    now = development.after.card.threshold
+    before = development.before.card.threshold if development.before else now
+    if now is None:
+        return ""
+    earlier = f"; in the version before, {_cut(before)} or more" if before not in (None, now) else ""
+    return f"Scores of {_cut(now)} or more count as the upper grade{earlier}."
+
+
+def _cut(score: float) -> str:
+    return short(float(f"{score:.4g}"))
+
+
 def changes_text(development: Development) -> str:
     """Return how many verdicts changed, and which way."""
     if development.before is None or is_same(development):
@@ -207,7 +222,7 @@ def grade_text(development: Development, score: float) -> str:
     card = development.after.card
     if score in card.categories and card.threshold is None:
         return names(card)[card.categories.index(score)]
-    return short(float(f"{score:.4g}"))
+    return _cut(score)
 
 
 def people_text(development: Development, change: VerdictChange) -> str:

@@ -1,6 +1,5 @@
 """The run that `ragstone judge` writes, and what becomes of it when it is judged again."""
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +19,10 @@ from ragstone.kernel.tables import partial_path, read_rows, write_rows
 from ragstone.kernel.tables.columns import CHOICE
 
 ANSWERS, JUDGEMENTS, SUMMARY = "answers.jsonl", "judgements.jsonl", "summary.json"
+UNREAD = (
+    f"The {SUMMARY} of the earlier judgements could not be read. It is replaced, without the models and "
+    "columns of that time."
+)
 PIECE = 1 << 20  # bytes
 
 
@@ -97,7 +100,7 @@ def judge_to_run(
             log_in=folder,
         )
         models, columns = summary.models, dict(CHOICE.get().columns)
-        with contextlib.suppress(OSError, msgspec.DecodeError):
+        try:
             before = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=RunSummary)
             judged_by = {row.model for row in earlier_rows}
             for (
@@ -108,6 +111,11 @@ def judge_to_run(
                 known = [model for model in earlier if model != name and model.partition("@")[0] in judged_by]
                 models = {**models, role: ", ".join([*known, name])}
             models, columns = {**before.models, **models}, {**before.columns, **columns}
+        except FileNotFoundError:  # nothing was judged before
+            pass
+        except (OSError, msgspec.DecodeError):
+            lost = [UNREAD] if earlier_rows else []
+            summary = msgspec.structs.replace(summary, notes=[*summary.notes, *lost])
         summary = msgspec.structs.replace(summary, models=models, columns=columns)
         return _put_summary(folder, summary, chosen)
 

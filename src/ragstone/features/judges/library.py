@@ -230,8 +230,10 @@ def judge_files(settings: Settings) -> list[Path]:
 def _is_judge(path: Path) -> bool:
     try:
         fields = msgspec.toml.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError):
         return False
+    except msgspec.DecodeError:  # a judge with a slip of the pen is listed, with what is wrong
+        return all(re.search(rb"(?m)^%s\s*=" % key, path.read_bytes()) for key in (b"name", b"scale"))
     return (
         isinstance(fields, dict) and {"name", "scale"} <= fields.keys() and any(key in fields for key in KEYS)
     )

@@ -103,8 +103,8 @@ def label(
         write_rows(output, _under(left, policy), ToLabel, force=force)
         say(
             f"{output}: {plural(len(left), 'answer')} to label for {left[0].metric}, chosen by the filter, "
-            "so not a sample: their labels count in no mean and no agreement with a judge. Fill in `score`, "
-            "and keep `chosen`."
+            "so not a sample: their labels count in no mean and no agreement with a judge. "
+            f"{_fill_in(left)}, and keep `chosen`."
         )
         return
     count = 100 if count is None else count
@@ -121,7 +121,7 @@ def label(
         answers = plural(len(again), "answer")
         say(
             f"{output}: {answers} to label again for {again[0].metric}, on which grades differ for the same "
-            "reason. Fill in `score`; then `ragstone agree "
+            f"reason. {_fill_in(again)}; then `ragstone agree "
             f"{judgements} {labels} --again {output}` says how many flipped."
         )
         return
@@ -205,13 +205,18 @@ def _under(rows: "list[ToLabel]", policy: str | None) -> "list[ToLabel]":
     return [replace(row, policy=policy) for row in rows] if policy else rows
 
 
+def _fill_in(rows: "list[ToLabel]") -> str:
+    """Return what to fill in, on which scale: `Fill in `score` (0 to 1)`."""
+    return f"Fill in `score` ({rows[0].scale})" if rows[0].scale else "Fill in `score`"
+
+
 def _said_of_pairs(output: Path, rows: "list[ToLabel]", count: int) -> str:
     n = len(rows) // 2
     fewer = f" No more are shared: {n} instead of {count}." if n < count else ""
     columns = "`inclusion`, `queue` and `run`" if rows[0].run else "`inclusion` and `queue`"
     return (
         f"{output}: both answers to {n} question{'s' if n > 1 else ''}, side by side, to label for "
-        f"{rows[0].metric}.{fewer} Fill in `score` from the top, always for both, and delete the rows that "
+        f"{rows[0].metric}.{fewer} {_fill_in(rows)} from the top, always for both, and delete the rows that "
         f"you do not get to. Keep {columns}: `ragstone compare A B --labels` needs them."
     )
 
@@ -230,5 +235,5 @@ def _said(output: Path, chosen: "list[ToLabel]", count: int) -> str:
     )
     return (
         f"{output}: {plural(len(chosen), 'answer')} to label for {chosen[0].metric}, in random order.{fewer} "
-        f"Fill in `score` from the top, and delete the rows that you do not get to.{weighed}"
+        f"{_fill_in(chosen)} from the top, and delete the rows that you do not get to.{weighed}"
     )

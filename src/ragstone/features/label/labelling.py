@@ -19,6 +19,7 @@ from ragstone.features.label._pairs import ComparedSide, both_answers, choose_pa
 from ragstone.features.label._policies import keep_policy, tidied
 from ragstone.features.label._policies import policy_digest as policy_digest
 from ragstone.kernel.config import Settings
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.errors import DataError, checks_arguments, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
 from ragstone.kernel.runs.joined import FinishedRun
@@ -27,6 +28,7 @@ from ragstone.kernel.runs.joined import FinishedRun
 class ToLabel(Row, frozen=True, kw_only=True):
     """An answer with an empty score. With the score filled in it is a label.
 
+    scale: of the score, in words: `0 to 1`.
     inclusion and queue: its chance in the draw, and which draw that was, where the chances were not equal.
     policy: the digest of the instructions. again: chosen because grades differed on it, so it is no sample.
     chosen: the filter that chose it, so it is none either.
@@ -37,6 +39,7 @@ class ToLabel(Row, frozen=True, kw_only=True):
     system: str
     score: float | None
     metric: str
+    scale: str | None = None
     question: str | None = None
     answer: str | None = None
     reference: str | list[str] | None = None
@@ -139,19 +142,22 @@ def gaps_to_label(
     Raises DataError where no gap is found.
     """
     texts = {(row.question_id, row.system): row for row in answers}
-    reports = spec_gaps(judgements, labels, metric=metric, policy=policy, seed=seed)
+    judged = list(judgements)
+    reports = spec_gaps(judged, labels, metric=metric, policy=policy, seed=seed)
     report = next((report for report in reports if report.gaps), None)
     if report is None:
         raise DataError(
             "no gap to label again: "
             + (gap_lines(reports[0]).lead if reports else "no label matches a judged answer.")
         )
+    scale = next((row.scale for row in judged if row.metric == report.metric and row.scale), None)
     return [
         ToLabel(
             question_id=row.question_id,
             system=row.system,
             score=None,
             metric=report.metric,
+            scale=scale_text(*scale) if scale else None,
             question=text.question if text else None,
             answer=text.answer if text else None,
             reference=text.reference if text else None,
@@ -217,6 +223,7 @@ def _to_label(drawn: DrawnAnswer, answer: Answer | None, draw: str | None) -> To
         system=drawn.row.system,
         score=None,
         metric=drawn.row.metric,
+        scale=scale_text(*drawn.row.scale) if drawn.row.scale else None,
         question=answer.question if answer else None,
         answer=answer.answer if answer else None,
         reference=answer.reference if answer else None,

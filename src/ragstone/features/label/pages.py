@@ -42,6 +42,7 @@ from ragstone.kernel.agreement.grading import report_cards
 from ragstone.kernel.agreement.policies import policy_of
 from ragstone.kernel.agreement.sequential import SequentialAgreement, sequential_agreement
 from ragstone.kernel.config.python_function import names_function
+from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.html import render_blocks
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError
 from ragstone.kernel.judging.judge import Judge
@@ -494,7 +495,13 @@ def export(opened: AtQueue, name: FromPath[str], form: FromPath[str]) -> Respons
         raise NotFoundException(f"Labels can be exported as {', '.join(FORMS)}.")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.{form}"
-        write_rows(path, opened.marks.labels.rows(), Label)
+        scale = {"scale": scale_text(*opened.queue.scale)}
+        rows = opened.marks.labels.rows()
+        write_rows(
+            path,
+            (msgspec.structs.replace(row, metadata={**(row.metadata or {}), **scale}) for row in rows),
+            Label,
+        )
         content = path.read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="{name}-labels.{form}"'}
     return Response(content, media_type=FORMS[form], headers=headers)

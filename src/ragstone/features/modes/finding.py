@@ -167,6 +167,7 @@ def modes_to_label(
             system=row.key[1],
             score=None,
             metric=mode,
+            scale="0 to 1",
             question=texts[row.key].question,
             answer=texts[row.key].answer,
             reference=texts[row.key].reference,

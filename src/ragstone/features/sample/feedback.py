@@ -40,6 +40,7 @@ class FeedbackToLabel(Row, frozen=True, kw_only=True):
     system: str
     score: float | None
     metric: str
+    scale: str = "0 to 1"
     question: str
     answer: str
     inclusion: float

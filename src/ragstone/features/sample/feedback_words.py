@@ -81,8 +81,10 @@ def keep_summary(store: Path, summary: FeedbackSummary) -> None:
 
 
 def kept_lines(store: Path) -> list[str]:
-    """Return the lines that were kept last; empty without any."""
+    """Return the lines that were kept last; empty without any. What cannot be read is told."""
     try:
         return feedback_lines(msgspec.json.decode((store / KEPT).read_bytes(), type=FeedbackSummary))
-    except (OSError, msgspec.DecodeError):  # none yet, or of another version
+    except FileNotFoundError:
         return []
+    except (OSError, msgspec.DecodeError):
+        return [f"{KEPT} cannot be read: `ragstone sample --feedback` with the labels writes it again."]

@@ -127,11 +127,17 @@ def stale_in(source: Path) -> dict[str, str]:
 
 
 def _numbers_of(source: Path) -> _Numbers:
-    folder = source if source.is_dir() else source.parent
-    try:
-        return msgspec.json.decode((folder / SUMMARY).read_bytes(), type=_Numbers)
-    except (OSError, msgspec.DecodeError):
+    """Raises DataError for a damaged summary: answers that were chosen must not pass for a sample."""
+    path = (source if source.is_dir() else source.parent) / SUMMARY
+    if not is_ours(path):
         return _Numbers()
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Numbers)
+    except (OSError, msgspec.DecodeError) as mistake:
+        raise DataError(
+            f"{path}: cannot be read ({mistake}), so it is unknown how these answers were chosen. Run the "
+            "command that writes it again: `ragstone judge` or `ragstone run`."
+        ) from None
 
 
 NumbersT = TypeVar("NumbersT")

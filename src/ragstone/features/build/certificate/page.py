@@ -159,7 +159,10 @@ def certificate_document(certificate: Certificate) -> ReportDocument:
     reviewed: list[Block] = []
     if certificate.review is not None:
         sentences = review_sentences(certificate.review)
-        reviewed = [Heading("What people said", anchor="review"), *(Paragraph(sentence, part="main") for sentence in sentences)]
+        reviewed = [
+            Heading("What people said", anchor="review"),
+            *(Paragraph(sentence, part="main") for sentence in sentences),
+        ]
     lead = leading(certificate)
     shaky = bool(lead and lead.grade != "good") and not _is_cautioned(certificate)
     return ReportDocument(

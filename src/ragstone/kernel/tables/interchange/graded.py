@@ -453,8 +453,10 @@ def _eee_configs(where: str) -> dict[str, Mapping[str, Any]]:
         return {}
     try:
         record = msgspec.json.decode(path.read_bytes())
-    except (msgspec.DecodeError, OSError):
-        return {}
+    except (msgspec.DecodeError, OSError) as mistake:
+        raise DataError(
+            f"{path}: cannot be read ({mistake}), and it says which score is the best. Copy the file again."
+        ) from None
     results = objects_in(fields_in(record).get("evaluation_results"))
     return {
         str(result[name]): fields_in(result.get("metric_config"))
