@@ -6,9 +6,11 @@ import pytest
 from tests.support.judged_runs import answers, judged, questions, write_run
 from tests.support.scripts import fail, in_turn
 
+from ragstone.features.bench.finished import kind_of_bench
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Judgement, Label
+from ragstone.kernel.serve.runs import Runs
 from ragstone.kernel.tables import write_rows
 from ragstone.mcp.project import AgentProject
 from ragstone.mcp.tools import Tools
@@ -357,3 +359,21 @@ def test_a_run_that_changes_is_read_again(tools, folder):
     path.write_text(content.replace("number 1", "number 1, I think"))
     assert rows(tools.find_rows, "before") != before
     path.write_text(content)
+
+
+def test_an_agent_and_the_workbench_know_the_same_folders_as_runs(tmp_path):
+    files = {
+        "declared": ("manifest.json", '{"judges": {}}'),
+        "going": ("progress.json", "{"),
+        "rows": ("answers.jsonl", ""),
+        "texts": ("documents.jsonl", ""),  # not a run
+        "another tool's": ("summary.json", '{"of": "cars"}'),
+    }
+    for name, (file, text) in files.items():
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / file).write_text(text)
+    (tmp_path / "ragstone.toml").write_text("")
+    project = AgentProject(load_settings(tmp_path / "ragstone.toml"))
+    listed = Runs([tmp_path / "runs"], kind_of_bench, lambda: 0.0).all()
+    named = {run.name for run in project.runs()}
+    assert named == {entry.name for entry in listed} == {"declared", "going", "rows"}

@@ -8,10 +8,8 @@ import msgspec
 
 from ragstone.features.bench.finished import kind_of_bench
 from ragstone.kernel.config import Settings
-from ragstone.kernel.engine.progress_file import FILE as PROGRESS
 from ragstone.kernel.errors import DataError, nearest
-from ragstone.kernel.runs.folders import is_run
-from ragstone.kernel.serve.rows.files import KINDS, rows_file
+from ragstone.kernel.serve.rows.files import holds_run
 from ragstone.kernel.tables.formats import READERS, ending_of
 
 LONGEST_NAME = 400
@@ -46,7 +44,9 @@ class AgentProject:
             (at, folder)
             for at, parent in enumerate(parents, 1)
             for folder in _folders_in(parent)
-            if not any(_leads_out(file, roots) for file in folder.iterdir()) and _holds_run(folder)
+            for files in [[*folder.iterdir()]]
+            if not any(_leads_out(file, roots) for file in files)
+            and holds_run(folder, {file.name for file in files}, kind_of_bench)
         ]
         folders.sort(key=lambda numbered: (-numbered[1].stat().st_mtime, numbered[1].name))
         n_named = Counter(folder.name for _, folder in folders)
@@ -101,17 +101,6 @@ def _leads_out(file: Path, roots: set[Path]) -> bool:
 def plain_name(name: str) -> str:
     """Return the name of a run without what a path has around it."""
     return name.strip().removeprefix("runs/").rstrip("/")
-
-
-def _holds_run(folder: Path) -> bool:
-    """Return whether a folder holds a run or a bench, finished or not."""
-    names = {file.name for file in folder.iterdir()}
-    return (
-        is_run(folder)
-        or PROGRESS in names
-        or kind_of_bench(names) is not None
-        or any(rows_file(folder, kind) for kind in KINDS)
-    )
 
 
 def _folders_in(parent: Path) -> list[Path]:

@@ -331,6 +331,19 @@ def test_keys_go_with_the_request_and_into_no_message(collector, tmp_path, monke
     assert b"sesame" not in notes
 
 
+def test_what_was_sent_is_not_sent_again_because_its_record_is_damaged(collector, tmp_path, says):
+    file = write(tmp_path / "j.jsonl", [judgement()])
+    api.send_judgements(file, collector.url)
+    [record] = (tmp_path / ".ragstone").rglob("*.json")
+    record.write_text('{"rows": ')
+    n_sent = len(collector.headers)
+    with pytest.raises(DataError) as error:
+        api.send_judgements(file, collector.url)
+    says(str(error.value).replace(record.name, "RECORD"))
+    assert len(collector.headers) == n_sent
+    assert api.send_judgements(file, collector.url, anew=True).sent == 1
+
+
 def test_an_explanation_of_ten_megabytes_is_cut_and_the_cut_is_said(collector, tmp_path, says):
     long = "reach me: " + "far too many words " * 550_000 + "anna@example.com"
     file = write(tmp_path / "j.jsonl", [judgement(1, rationale=long), judgement(2)])

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -50,7 +51,7 @@ def labels_within(judgements: Path, *, needed: bool) -> Path | None:
     if needed and Judgement in kinds and Label not in kinds:
         raise DataError(
             f"{judgements}: it holds verdicts of evaluators but no labels by people. Give people's labels "
-            f"as the second file: ragstone agree {judgements} LABELS."
+            f"as the second file: ragstone agree {quote(str(judgements))} LABELS."
         )
     return judgements if Label in kinds else None
 

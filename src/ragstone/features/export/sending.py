@@ -1,7 +1,6 @@
 """The events of a file of judgements -> a collector, with a note of how far it has acknowledged them."""
 
 import asyncio
-import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterator
@@ -68,10 +67,7 @@ class EventExport:
 
     async def send(self, anew: bool, progress: Progress) -> SentEvents:
         """Send what was not sent before. Raises DataError and Stopped with what was sent until then."""
-        noted = _ExportState()
-        with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
-            noted = noted if anew else msgspec.json.decode(self._notes.read_bytes(), type=_ExportState)
-        before, total = self._check(noted)
+        before, total = self._check(_ExportState() if anew else self._noted())
         self._done = before
         try:
             with progress("send events", total - before.rows, State) as advance:
@@ -102,6 +98,18 @@ class EventExport:
             message=self._done.message,
             cut=self._n_cut,
         )
+
+    def _noted(self) -> _ExportState:
+        """Return how far it was sent before. Raises DataError where that cannot be read."""
+        try:
+            return msgspec.json.decode(self._notes.read_bytes(), type=_ExportState)
+        except FileNotFoundError:
+            return _ExportState()
+        except msgspec.DecodeError as mistake:
+            raise DataError(
+                f"{self._notes}: cannot be read ({mistake}), so it is unknown which events were sent. "
+                "--force sends all of them again."
+            ) from None
 
     def _told(self, total: int) -> str:
         if not self._done.rows:

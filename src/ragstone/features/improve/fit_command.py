@@ -1,6 +1,7 @@
 """`ragstone judges fit`: judgements of two judges + people's labels -> a cascade of the two."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -85,4 +86,4 @@ def fit(
         json=json,
         whole=whole,
     )
-    say(f"Cascade in {output}. Use it: ragstone judge SHEET --judge {output}")
+    say(f"Cascade in {output}. Use it: ragstone judge SHEET --judge {quote(str(output))}")

@@ -1,6 +1,7 @@
 """`ragstone label`: judgements -> a sheet of answers that people are to label."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -119,10 +120,10 @@ def label(
         again = gap_rows(judgements, labels, own_sheet, metric, count, seed)
         write_rows(output, _under(again, policy), ToLabel, force=force)
         answers = plural(len(again), "answer")
+        files = f"{quote(str(judgements))} {quote(str(labels))} --again {quote(str(output))}"
         say(
             f"{output}: {answers} to label again for {again[0].metric}, on which grades differ for the same "
-            f"reason. {_fill_in(again)}; then `ragstone agree "
-            f"{judgements} {labels} --again {output}` says how many flipped."
+            f"reason. {_fill_in(again)}; then `ragstone agree {files}` says how many flipped."
         )
         return
     chosen = drawn_rows(

@@ -1,6 +1,7 @@
 """`ragstone modes`: a finished run -> its failure modes, and queues of answers to look at for one."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -92,7 +93,7 @@ def modes(
     say(f"Modes: {run / MODES_FILE}{rows}")
     unchecked = next((mode.name for mode in summary.modes if not mode.checked), None)
     if unchecked is not None:
-        say(f"To check one: ragstone modes {run} --queue {unchecked}")
+        say(f"To check one: ragstone modes {quote(str(run))} --queue {unchecked}")
     unscored = sum(mode.n_unscored for mode in summary.modes if mode.n_asked)
     leave(cut_off(summary.calls), summary.calls, strict=asking.strict, lost=unscored)
 
@@ -114,5 +115,5 @@ def _draw(run: Path, mode: str, count: int, output: Path, seed: int, asking: Ask
     say(f"{output}: {plural(len(rows), 'answer')} to look at. Is this true of the answer? {question}")
     say(
         "Fill in `score` from the top, 1 for yes and 0 for no; keep `inclusion`, `queue` and `policy`, and "
-        f"delete the rows that you do not get to. Then: ragstone modes {run} {output}"
+        f"delete the rows that you do not get to. Then: ragstone modes {quote(str(run))} {quote(str(output))}"
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
@@ -148,7 +149,7 @@ def modes_to_label(
     summary = read_modes_summary(folder)
     if summary is None:
         raise DataError(
-            f"{folder} has no modes of these judgements. Find them first: ragstone modes {folder}"
+            f"{folder} has no modes of these judgements. Find them first: ragstone modes {quote(str(folder))}"
         )
     found = next((one for one in summary.modes if one.name == mode), None)
     if found is None:

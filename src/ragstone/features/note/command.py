@@ -2,6 +2,7 @@
 
 import getpass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -101,7 +102,7 @@ def _list_notes(run: Path, folder: Path, tags: list[str] | None, *, json: bool, 
     elif notes:
         show_blocks([_table(notes)], whole=whole)
     else:
-        say(f'No notes. Write one: ragstone note {run} QUESTION "what you saw" --tag WORD')
+        say(f'No notes. Write one: ragstone note {quote(str(run))} QUESTION "what you saw" --tag WORD')
 
 
 def _traces_in(place: Path) -> list[Path]:
@@ -139,7 +140,9 @@ def _check_answered(run: Path, question: str, system: str | None) -> None:
     content = read_run(run)
     known = content.questions.keys() | content.answers.keys() | content.judgements.keys()
     if question not in known:
-        raise DataError(f"There is no question {question!r} in {run}. Its ids: ragstone export {run} ids.csv")
+        raise DataError(
+            f"There is no question {question!r} in {run}. Its ids: ragstone export {quote(str(run))} ids.csv"
+        )
     systems = {row.system for row in content.answers.get(question, [])}
     systems |= {row.system for row in content.judgements.get(question, [])}
     if system is not None and system not in systems:

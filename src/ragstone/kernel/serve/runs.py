@@ -1,7 +1,7 @@
 """The runs of a project: what stands in each folder, for their list and, beside the rows, for their pages."""
 
 import contextlib
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -22,15 +22,11 @@ from ragstone.kernel.runs.run import CERTIFICATE, Run, certified_in, read_manife
 from ragstone.kernel.runs.settings import RunManifest, RunSetting, read_run_manifest, run_settings
 from ragstone.kernel.runs.summary import Calls, ChosenAnswers, RunSummary, read_summary
 from ragstone.kernel.serve.file_cache import FileCache
-from ragstone.kernel.serve.rows.files import rows_file, stats_of
+from ragstone.kernel.serve.rows.files import OF_A_RUN, KindOf, holds_run, rows_file, stats_of
 from ragstone.kernel.stages.notes import judgements_alone
 from ragstone.kernel.tables import read_rows
 
-KINDS = ("questions", "rankings", "answers", "judgements")
-
 MOST_READ = 50_000  # judgements of a run that are read for a trend
-
-KindOf = Callable[[Container[str]], str | None]
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,6 +169,8 @@ def _look(
     run_id: str, folder: Path, names: set[str], times: list[float], now: float, kind_of: KindOf
 ) -> RunEntry | None:
     """Return the entry of a folder, None of one that holds no run. times: when its files were written."""
+    if not holds_run(folder, names, kind_of):
+        return None
     entry = RunEntry(
         id=run_id, name=folder.name, folder=folder, written=max(times), made=min(times), kind="run"
     )
@@ -185,19 +183,17 @@ def _look(
         return msgspec.structs.replace(entry, kind=kind)
     if going:
         return entry
-    files = {kind: file for kind in KINDS if (file := rows_file(folder, kind))}
-    declared = MANIFEST in names and is_ours(folder / MANIFEST)
-    if files or declared:
-        unfinished = declared or any(file.suffix == ".partial" for file in files.values())
-        return msgspec.structs.replace(
-            entry,
-            kind=" and ".join(files) or "rows",
-            wrong="It has no summary.json: the command that writes it did not finish. Run it again: no call "
-            "in the ledger is paid for twice."
-            if unfinished
-            else None,
-        )
-    return None
+    files = {kind: file for kind in OF_A_RUN if (file := rows_file(folder, kind))}
+    declared = PROGRESS in names or (MANIFEST in names and is_ours(folder / MANIFEST))
+    unfinished = declared or any(file.suffix == ".partial" for file in files.values())
+    return msgspec.structs.replace(
+        entry,
+        kind=" and ".join(files) or "rows",
+        wrong="It has no summary.json: the command that writes it did not finish. Run it again: no call "
+        "in the ledger is paid for twice."
+        if unfinished
+        else None,
+    )
 
 
 def _summarised(entry: RunEntry) -> RunEntry:

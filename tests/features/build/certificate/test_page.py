@@ -1,3 +1,4 @@
+import io
 import re
 from collections import Counter
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
 from tests.features.report.test_page import EVIL, Page, without_style_and_script
 from tests.support.builds import build_of, candidate, facts, measured, passage, ten
 from tests.support.golden import check_golden, sentence_in
@@ -20,6 +22,8 @@ from ragstone.features.build.certificate.page import (
 from ragstone.features.build.certificate.wording import bars, next_steps, spent
 from ragstone.kernel.config import BuildSection
 from ragstone.kernel.dataset.candidate import Candidate, Loss
+from ragstone.kernel.dataset.certificate import ReviewNumbers
+from ragstone.kernel.document.screen import LINES, render_screen
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Usage
 from ragstone.kernel.runs.run import read_certificate
@@ -280,3 +284,25 @@ def test_the_documentation_shows_what_the_terminal_shows():
     page = (Path(__file__).parents[4] / "docs" / "reference" / "certificate.md").read_text(encoding="utf-8")
     [shown_there] = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert shown(certify(ten())).startswith(shown_there)
+
+
+def test_of_a_reviewed_set_one_screen_begins_with_what_people_said(says):
+    review = ReviewNumbers(
+        n=30,
+        n_accepted=20,
+        n_edited=3,
+        n_rejected=5,
+        n_undecided=2,
+        n_look=1,
+        n_rescued=0,
+        n_moved=0,
+        people={"Ann": 20, "Bo": 8},
+        reasons={"other": 5},
+        changed={"question": 3},
+        critics=[],
+    )
+    built = certify(ten())
+    for certificate in (built, msgspec.structs.replace(built, review=review)):
+        console = Console(width=100, file=io.StringIO(), color_system=None)
+        console.print(render_screen([certificate_document(certificate)], 100, LINES))
+        says(console.file.getvalue().splitlines()[0])

@@ -161,7 +161,7 @@ def certificate_document(certificate: Certificate) -> ReportDocument:
         sentences = review_sentences(certificate.review)
         reviewed = [
             Heading("What people said", anchor="review"),
-            *(Paragraph(sentence, part="main") for sentence in sentences),
+            *(Paragraph(sentence, part="answer") for sentence in sentences),
         ]
     lead = leading(certificate)
     shaky = bool(lead and lead.grade != "good") and not _is_cautioned(certificate)

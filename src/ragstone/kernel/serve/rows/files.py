@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -13,10 +13,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.kernel.engine.progress_file import FILE as PROGRESS
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Answer, AnyRow, Chunk, Document, Judgement, Question, Ranking
 from ragstone.kernel.runs.asked import CALLS_FILE
 from ragstone.kernel.runs.blamed import BLAME, CAUSES
+from ragstone.kernel.runs.folders import is_run
 from ragstone.kernel.stages.given import rows_in
 from ragstone.kernel.tables import partial_path, read_rows, write_rows
 from ragstone.kernel.version import __version__
@@ -40,6 +42,11 @@ KINDS: dict[str, type[AnyRow]] = {
 }
 
 
+OF_A_RUN = ("questions", "rankings", "answers", "judgements")  # rows that make a folder a run
+KindOf = Callable[[Container[str]], str | None]
+"""Names of files -> what other than a run wrote them, None for nothing that it knows."""
+
+
 class RunFiles(msgspec.Struct, frozen=True):
     """The files of a run: kind of row -> file, and their stamp, which another state of them does not have."""
 
@@ -52,6 +59,16 @@ def rows_file(folder: Path, kind: str) -> Path | None:
     """Return the file that holds a kind of row, of a run that goes on the rows so far; None without one."""
     partial = partial_path(folder / f"{kind}.jsonl")
     return rows_in(folder, kind) or (partial if partial.is_file() else None)
+
+
+def holds_run(folder: Path, names: Container[str], kind_of: KindOf) -> bool:
+    """Return whether a folder holds a run or what kind_of knows, finished or not. names: of its files."""
+    return (
+        is_run(folder)
+        or PROGRESS in names
+        or kind_of(names) is not None
+        or any(rows_file(folder, kind) for kind in OF_A_RUN)
+    )
 
 
 def stats_of(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
