@@ -9,6 +9,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from tests.support.answering_here import answering_without_sockets
 from tests.support.browser import Tab, close_browser, opened_tab
 from tests.support.decision_server import DecisionServer, serving_decisions
 from tests.support.fake_openai import FakeOpenAI, serving
@@ -115,6 +116,13 @@ def fake_openai() -> Iterator[FakeOpenAI]:
     """A local OpenAI-compatible server; see tests/support/fake_openai.py."""
     with serving() as fake:
         yield fake
+
+
+@pytest.fixture
+def answering_here(fake_openai: FakeOpenAI) -> Iterator[None]:
+    """The fake server answers this process without a socket; see tests/support/answering_here.py."""
+    with answering_without_sockets(fake_openai):
+        yield
 
 
 @pytest.fixture

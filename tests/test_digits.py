@@ -10,6 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 from docx import Document as WordFile
+from docx.enum.style import WD_STYLE_TYPE
 from pptx import Presentation
 from tests.support.outside import ROUTINES
 
@@ -48,6 +49,8 @@ def test_routine_takes_digits_of_any_kind_and_length(name):
 
 def write_docx(path: Path) -> None:
     word = WordFile()
+    for style in [style for style in word.styles if style.type == WD_STYLE_TYPE.TABLE]:
+        style.delete()  # most of the file; no reader looks at them
     word.add_heading("Soil", 1)
     for text in ("one", "two"):
         word.add_paragraph(text, style="List Number")
@@ -100,7 +103,7 @@ def test_office_files_are_read_or_refused_whatever_their_numbers_are(tmp_path, e
         with zipfile.ZipFile(spoiled, "w") as archive:
             for part, content in parts.items():
                 if part in xml and name in content:
-                    content = numbers.sub(rb"\g<1>" + digits.encode(), content)
+                    content = numbers.sub(lambda found: found[1] + digits.encode(), content)
                 archive.writestr(part, content)
         reason = ""
         try:

@@ -175,9 +175,7 @@ class FakeOpenAI:
             return web.Response(
                 body=said.raw, status=said.status, headers={**said.headers, "Content-Type": kind}
             )
-        digest = hashlib.blake2b(content, digest_size=12).digest()
-        self.n_asked_again += self._answered[digest] > 0
-        self._answered[digest] += 1
+        self._note(content)
         if body.get("stream") and self.streams:
             return await self._stream(request, body, said, len(content))
         return web.Response(body=_completion(body, said, len(content)), content_type="application/json")
@@ -207,6 +205,19 @@ class FakeOpenAI:
             await response.write(b"".join(map(_event, end)) + b"data: [DONE]\n\n")
         await response.write_eof()
         return response
+
+    def answer(self, content: bytes) -> tuple[int, bytes]:
+        """Return status and body of the reply to a request, which is noted."""
+        body = msgspec.json.decode(content)
+        self.n_requests += 1
+        self.bodies.append(body)
+        self._note(content)
+        return self._answer_in_batch(body, content)
+
+    def _note(self, content: bytes) -> None:
+        digest = hashlib.blake2b(content, digest_size=12).digest()
+        self.n_asked_again += self._answered[digest] > 0
+        self._answered[digest] += 1
 
     def _answer_in_batch(self, body: Body, content: bytes) -> tuple[int, bytes]:
         said = self.script(body)

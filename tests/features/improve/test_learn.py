@@ -22,6 +22,8 @@ from ragstone.features.improve.learn import (
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.judging import load_judge, question_digest
 
+pytestmark = pytest.mark.usefixtures("answering_here")
+
 PERCENT = JUDGE.replace('"boolean"', '"percentage"').replace("[0, 1]", "[0, 100]")
 
 

@@ -79,7 +79,7 @@ def test_killed_while_it_learns_nothing_is_paid_twice_and_the_file_is_the_same(t
         labelled_cases(folder / "labelled.jsonl")
         script = "tests.support.learned_judges:CURED_BY_PROMPT"
         gate = ["--gate", "120"] if name == "killed" else []
-        with running("--latency", "0.03", "--script", script, *gate) as base_url:
+        with running("--script", script, *gate) as base_url:
             (folder / "ragstone.toml").write_text(
                 '[judge]\nmodel = "openai/fake"\n'
                 f'[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'

@@ -6,7 +6,7 @@ from tests.support.learned_judges import learning_project
 from ragstone.features.improve.learn import learn_judge
 from ragstone.kernel.config import choose
 
-pytestmark = pytest.mark.simulation
+pytestmark = [pytest.mark.simulation, pytest.mark.usefixtures("answering_here")]
 
 SHUFFLED, PLANTED = 20, 12  # trials; 200 of each were run for docs/how-to/judge-development.md
 HELD = 8  # of 12: an interval that holds the gain in 90 % of trials holds it in fewer once in 230 times
