@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.command import TO_FILE, ragstone, started
 from tests.support.fake_batch_apis import APIS, KEY, serving_batches
-from tests.support.fake_openai import let_go, running, stats, wait_for
+from tests.support.fake_openai import let_go, serving_as, stats, wait_for
 from tests.support.golden import sentence_in
 from tests.support.scripts import fail, fit_schema, in_turn, say
 
@@ -290,7 +290,7 @@ def make_folder(folder, base_url):
 @pytest.mark.kill
 def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path, monkeypatch):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
-    with running(*GATED) as base_url:
+    with serving_as(*GATED) as base_url:
         for folder in (disturbed, quiet):
             make_folder(folder, base_url)
         with started(*COMMAND, cwd=disturbed) as killed:
@@ -309,7 +309,7 @@ def test_killed_while_it_waits_the_next_one_waits_for_the_same_batch(tmp_path, m
 
 @pytest.mark.kill
 def test_ctrl_c_says_that_the_batch_goes_on_and_the_same_command_picks_it_up(tmp_path, monkeypatch, says):
-    with running(*GATED) as base_url:
+    with serving_as(*GATED) as base_url:
         make_folder(tmp_path, base_url)
         with started(*COMMAND, cwd=tmp_path) as stopped:
             wait_for(base_url, "n_looks", 2, stopped)

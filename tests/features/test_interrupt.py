@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.features.test_resume import COMMAND, N_ANSWERS, make_project
 from tests.support.command import TO_FILE, ragstone, started
-from tests.support.fake_openai import let_go, running, stats, wait_for
+from tests.support.fake_openai import let_go, serving_as, stats, wait_for
 
 from ragstone.kernel.records import Answer, Context, Judgement, Question
 from ragstone.kernel.tables import read_rows, write_rows
@@ -68,7 +68,7 @@ def partial(path: Path, row_type: type) -> list[Any]:
 
 
 def test_once_finishes_what_is_in_flight_and_keeps_it_in_the_partial_file(tmp_path, monkeypatch):
-    with running(*GATED) as base_url:
+    with serving_as(*GATED) as base_url:
         make_project(tmp_path, base_url)
         with started(*COMMAND, cwd=tmp_path) as stopped:
             said = press_in_flight(stopped, base_url)
@@ -91,7 +91,7 @@ def test_once_finishes_what_is_in_flight_and_keeps_it_in_the_partial_file(tmp_pa
 
 
 def test_a_row_that_needs_another_call_is_left_out(tmp_path):
-    with running("--latency", "1", "--gate", "0") as base_url:  # a second in which Ctrl-C is heard
+    with serving_as("--latency", "1", "--gate", "0") as base_url:  # a second in which Ctrl-C is heard
         make_project(tmp_path, base_url)
         contexts = [Context(text="A text.")]
         answers = [
@@ -110,7 +110,7 @@ def test_a_row_that_needs_another_call_is_left_out(tmp_path):
 
 
 def test_an_endpoint_that_hangs_is_not_waited_for(tmp_path):
-    with running(*HANGS) as base_url:
+    with serving_as(*HANGS) as base_url:
         make_project(tmp_path, base_url)
         with started(*COMMAND, cwd=tmp_path) as stopped:
             wait_for(base_url, "in_flight", N_IN_FLIGHT, stopped)
@@ -130,7 +130,7 @@ runpy.run_module("ragstone", run_name="__main__")
 
 
 def test_twice_stops_at_once(tmp_path):
-    with running(*HANGS) as base_url:
+    with serving_as(*HANGS) as base_url:
         make_project(tmp_path, base_url)
         words = [sys.executable, "-c", PATIENT, *COMMAND]
         with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as stopped:
@@ -148,7 +148,7 @@ def test_twice_stops_at_once(tmp_path):
 
 
 def test_answer_stops_like_judge(tmp_path, monkeypatch):
-    with running(*GATED) as base_url:
+    with serving_as(*GATED) as base_url:
         make_project(tmp_path, base_url)
         questions = [Question(id=f"q{n}", question=f"What is {n}?") for n in range(N_ANSWERS)]
         write_rows(tmp_path / "questions.jsonl", questions, Question)
@@ -166,7 +166,7 @@ def test_answer_stops_like_judge(tmp_path, monkeypatch):
 
 
 def test_run_stops_like_judge_and_is_taken_up_again(tmp_path, monkeypatch):
-    with running(*GATED) as base_url:
+    with serving_as(*GATED) as base_url:
         make_project(tmp_path, base_url)
         settings = (tmp_path / "ragstone.toml").read_text()
         (tmp_path / "ragstone.toml").write_text(
@@ -190,7 +190,7 @@ def test_run_stops_like_judge_and_is_taken_up_again(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_partial_file_can_be_read_in_every_format(tmp_path, ending):
-    with running(*GATED) as base_url:
+    with serving_as(*GATED) as base_url:
         make_project(tmp_path, base_url)
         with started(*COMMAND, "-o", f"out.{ending}", cwd=tmp_path) as stopped:
             press_in_flight(stopped, base_url)
@@ -230,7 +230,7 @@ except KeyboardInterrupt:
 
 
 def test_in_a_notebook_it_is_a_keyboard_interrupt_and_the_work_ends(tmp_path):
-    with running(*GATED) as base_url:
+    with serving_as(*GATED) as base_url:
         make_project(tmp_path, base_url)
         cell = [sys.executable, "-c", IN_A_NOTEBOOK]
         with subprocess.Popen(cell, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as stopped:

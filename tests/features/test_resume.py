@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import TO_FILE, ragstone, started
-from tests.support.fake_openai import let_go, running, stats, wait_for
+from tests.support.fake_openai import let_go, serving_as, stats, wait_for
 
 from ragstone.kernel.records import Answer
 from ragstone.kernel.tables import read_rows, write_rows
@@ -31,7 +31,7 @@ def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_that_
     tmp_path, monkeypatch
 ):
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
-    with running("--gate", str(N_ANSWERS // 2)) as base_url:
+    with serving_as("--gate", str(N_ANSWERS // 2)) as base_url:
         for folder in (disturbed, quiet):
             (folder / ".ragstone").mkdir(parents=True)
             (folder / ".ragstone" / "secret").write_text("00" * 32)
@@ -54,7 +54,7 @@ def test_killed_and_run_again_no_finished_call_is_repeated_and_the_file_is_that_
 
 @pytest.mark.parametrize("ignoring", [False, True], ids=["", "in the background"])
 def test_sigterm_ends_with_one_sentence_and_loses_nothing(tmp_path, monkeypatch, ignoring):
-    with running("--gate", str(N_ANSWERS // 2)) as base_url:
+    with serving_as("--gate", str(N_ANSWERS // 2)) as base_url:
         make_project(tmp_path, base_url)
         before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring else signal.default_int_handler)
         # As a shell starts `ragstone judge ... &`: it ignores Ctrl-C.
@@ -78,7 +78,7 @@ def test_conversations_of_users_are_gone_on_with_and_no_turn_is_asked_for_twice(
     disturbed, quiet = tmp_path / "disturbed", tmp_path / "quiet"
     command = ["answer", "--users", "personas.toml", "--system", "bot", "-o", "talks.jsonl"]
     n_calls = 20 * 3
-    with running("--gate", str(n_calls // 2)) as base_url:
+    with serving_as("--gate", str(n_calls // 2)) as base_url:
         for folder in (disturbed, quiet):
             make_project(folder, base_url)
             with (folder / "ragstone.toml").open("a") as file:

@@ -10,7 +10,8 @@ In a test, take the fixture `fake_openai` (conftest.py) and set what it should d
 
 What it can be told to say stands in tests/support/scripts.py; by default it fits the schema asked for.
 
-For benchmarks and kill tests it is a process of its own:
+Another process asks it too: `serving_as("--latency", "0.05")` gives its base_url. For benchmarks it is a
+process of its own:
 
     with running("--latency", "0.05") as base_url: ...      # python -m tests.support.fake_openai
     stats(base_url)["n_requests"]
@@ -32,7 +33,7 @@ import threading
 import time
 import urllib.request
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class FakeOpenAI:
     key: if set, the only one that is let in. models: if set, the only names that exist. refuse: ways of
     asking that get HTTP 400, of json_schema, tool, json_object, stream and stream_options. streams: False
     for a server that takes no notice of `stream`. piece_s: how long each piece of a stream takes. gate:
-    after how many requests the others wait for GET /let_go.
+    after how many requests the others wait for GET /let_go; with one, only who waited there waits latency_s.
 
     What it saw: n_requests, most_in_flight, bodies (the last 2,000), arrivals (their times),
     n_asked_again (requests whose very body was answered before with status 200), embedded (text -> how
@@ -145,16 +146,19 @@ class FakeOpenAI:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            if self.gate is not None and self.n_requests > self.gate:
+            if self.gate is None:
+                return await self._reply(request, content, self.latency_s)
+            waits = self.n_requests > self.gate and not self._let_go.is_set()
+            if waits:
                 await self._let_go.wait()
-            return await self._reply(request, content)
+            return await self._reply(request, content, self.latency_s * waits)
         except asyncio.CancelledError:
             self.n_cut_off += 1
             raise
         finally:
             self.in_flight -= 1
 
-    async def _reply(self, request: web.BaseRequest, content: bytes) -> web.StreamResponse:
+    async def _reply(self, request: web.BaseRequest, content: bytes, latency_s: float) -> web.StreamResponse:
         body = msgspec.json.decode(content)
         self.bodies.append(body)
         embedding = request.path.endswith("/embeddings")
@@ -164,8 +168,8 @@ class FakeOpenAI:
         if said.hang:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), HANG_S)
-        elif self.latency_s:
-            await asyncio.sleep(self.latency_s)
+        elif latency_s:
+            await asyncio.sleep(latency_s)
         if said.cut and request.transport is not None:
             request.transport.abort()
         if embedding and said.status == 200 and not (said.cut or said.hang):
@@ -325,6 +329,13 @@ def serving(of: FakeOpenAI | None = None) -> Iterator[FakeOpenAI]:
 
 
 @contextlib.contextmanager
+def serving_as(*options: str) -> Iterator[str]:
+    """Give the base_url of a server in a thread of this process, which others ask; options: see `--help`."""
+    with serving(_server_of(_options(options))) as fake:
+        yield fake.base_url
+
+
+@contextlib.contextmanager
 def running(*options: str) -> Iterator[str]:
     """Give the base_url of a server in a process of its own; options: see `--help`."""
     command = [sys.executable, "-m", "tests.support.fake_openai", *options]
@@ -370,7 +381,7 @@ def wait_for(base_url: str, count: str, n: int, asking: subprocess.Popen[str]) -
     raise AssertionError(f"the endpoint saw {stats(base_url)}")
 
 
-def _options(arguments: list[str] | None) -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.support.fake_openai", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 for any free one")
     parser.add_argument("--latency", type=float, default=0.0, metavar="SECONDS")
@@ -393,9 +404,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-async def main(arguments: list[str] | None = None) -> None:
-    """Serve until the parent ends or the lifetime is over; the first line printed is the base_url."""
-    options = _options(arguments)
+def _server_of(options: argparse.Namespace) -> FakeOpenAI:
     fake = FakeOpenAI()
     fake.latency_s, fake.key, fake.refuse = options.latency, options.key, set(options.refuse)
     fake.piece_s, fake.gate = options.piece, options.gate
@@ -413,6 +422,13 @@ async def main(arguments: list[str] | None = None) -> None:
         answered = [fake.script] * options.answered
         fake.script = in_turn(*answered, sometimes(faults, options.seed, fake.script))
         fake.embedding = sometimes(faults, options.seed, embed_words)
+    return fake
+
+
+async def main(arguments: list[str] | None = None) -> None:
+    """Serve until the parent ends or the lifetime is over; the first line printed is the base_url."""
+    options = _options(arguments)
+    fake = _server_of(options)
     runner = await fake.serve(options.port)
     print(fake.base_url, flush=True)
     parent, end = os.getppid(), time.monotonic() + options.lifetime

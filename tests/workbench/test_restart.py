@@ -10,7 +10,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from tests.support.fake_openai import FakeOpenAI, running
+from tests.support.fake_openai import FakeOpenAI, serving_as
 
 RAGSTONE = Path(sys.executable).with_name("ragstone")
 PROJECT = """
@@ -62,7 +62,7 @@ async def test_no_reply_that_a_client_has_seen_is_lost_when_the_server_is_killed
     assert FakeOpenAI.model == "openai/fake"
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "maize.txt").write_text("Maize is sown in April, when the soil is warm.\n")
-    with running("--piece", "0.005") as url:
+    with serving_as("--piece", "0.005") as url:
         (tmp_path / "ragstone.toml").write_text(PROJECT.format(url=url))
         built = await asyncio.create_subprocess_exec(
             RAGSTONE, "assistant", "build", cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from tests.support.command import ragstone, started
-from tests.support.fake_openai import let_go, running, stats, wait_for
+from tests.support.fake_openai import let_go, serving_as, stats, wait_for
 from tests.support.judged_drafts import JUDGE
 from tests.support.learned_judges import labelled_cases, learning_project
 from tests.support.texts import lines_with
@@ -79,7 +79,7 @@ def test_killed_while_it_learns_nothing_is_paid_twice_and_the_file_is_the_same(t
         labelled_cases(folder / "labelled.jsonl")
         script = "tests.support.learned_judges:CURED_BY_PROMPT"
         gate = ["--gate", "120"] if name == "killed" else []
-        with running("--script", script, *gate) as base_url:
+        with serving_as("--script", script, *gate) as base_url:
             (folder / "ragstone.toml").write_text(
                 '[judge]\nmodel = "openai/fake"\n'
                 f'[models."openai/fake"]\nbase_url = "{base_url}"\nmax_concurrency = 4\n'

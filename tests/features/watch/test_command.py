@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import ragstone, started
-from tests.support.fake_openai import let_go, running, stats
+from tests.support.fake_openai import let_go, serving_as, stats
 from tests.support.plain_rows import judgement_row
 from tests.support.texts import lines_with
 
@@ -153,7 +153,7 @@ def wait_until(holds, what: object = "it did not come") -> None:
 
 @pytest.mark.kill
 def test_killed_and_run_again_nothing_is_lost_or_judged_twice(tmp_path):
-    with running("--latency", "0.05", "--gate", str(N_ROWS // 2)) as base_url:
+    with serving_as("--latency", "0.05", "--gate", str(N_ROWS // 2)) as base_url:
         write_settings(tmp_path, base_url)
         write_log(tmp_path)
         with start(tmp_path) as killed:
@@ -175,7 +175,7 @@ def test_killed_and_run_again_nothing_is_lost_or_judged_twice(tmp_path):
 
 @pytest.mark.kill
 def test_followed_until_ctrl_c_it_ends_with_what_there_is(tmp_path, says):
-    with running() as base_url:
+    with serving_as() as base_url:
         write_settings(tmp_path, base_url)
         write_log(tmp_path, 3)
         with start(tmp_path, "--follow", "--all") as following:

@@ -11,7 +11,7 @@ import time
 import msgspec
 import numpy as np
 import pytest
-from tests.support.fake_openai import ROOT, let_go, running, stats
+from tests.support.fake_openai import ROOT, let_go, serving_as, stats
 from tests.support.scripts import Said, cut_connection, embed_words, fail, hang, html, in_turn, vectors_said
 
 from ragstone.kernel.config import Price, Settings
@@ -350,7 +350,7 @@ print(vectors.shape, embed.n_embedded)
 @pytest.mark.kill
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_killed_and_run_again_nothing_that_landed_is_paid_twice(tmp_path, how):
-    with running("--latency", "0.1", "--gate", "8") as base_url:
+    with serving_as("--latency", "0.1", "--gate", "8") as base_url:
         command = [sys.executable, "-W", "error", "-c", SCRIPT, base_url, str(tmp_path)]
         process = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

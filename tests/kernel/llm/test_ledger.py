@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.support.fake_openai import ROOT, let_go, running, stats
+from tests.support.fake_openai import ROOT, let_go, serving_as, stats
 from tests.support.ledgers import key
 
 from ragstone.kernel.errors import DataError
@@ -345,7 +345,7 @@ def was_used(path):
 @pytest.mark.kill
 def test_killed_at_any_moment_no_response_that_was_used_is_asked_for_again(tmp_path):
     path, draw = tmp_path / "l", random.Random(1)
-    with running("--latency", "0.03", "--gate", "100") as base_url:  # of 120: it never ends too soon
+    with serving_as("--latency", "0.03", "--gate", "100") as base_url:  # of 120: it never ends too soon
         command = [sys.executable, "-c", ASKER, base_url, str(path), str(ROOT)]
         for n_killed in range(2):
             asker = subprocess.Popen(command)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from tests.support.doors import Model, prompt, until, verdict
-from tests.support.fake_openai import ROOT, running, stats
+from tests.support.fake_openai import ROOT, serving_as, stats
 from tests.support.ledgers import key
 
 from ragstone.kernel.config import ModelSettings, Settings
@@ -161,7 +161,7 @@ def command_of(settings, base_url):
 
 @pytest.mark.kill
 def test_processes_that_ask_the_same_at_once_pay_once_and_get_the_same(ledger_settings):
-    with running("--latency", "0.05") as base_url:
+    with serving_as("--latency", "0.05") as base_url:
         command = command_of(ledger_settings, base_url)
         askers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
         said = [asker.communicate(timeout=60)[0] for asker in askers]
@@ -172,7 +172,7 @@ def test_processes_that_ask_the_same_at_once_pay_once_and_get_the_same(ledger_se
 
 @pytest.mark.kill
 def test_the_calls_of_one_who_was_killed_go_to_who_waits(tmp_path):
-    with running("--latency", "0.2") as base_url:
+    with serving_as("--latency", "0.2") as base_url:
         command = command_of(Settings(root=str(tmp_path)), base_url)
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as killed:
             while stats(base_url)["n_requests"] < 17:  # two rounds of eight are answered
