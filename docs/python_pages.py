@@ -9,6 +9,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import NamedTuple, get_args
@@ -292,6 +293,7 @@ def heading_of(name: str, slug: str) -> str:
     return name if alike[0] == name else f"class {name}"
 
 
+@cache
 def names_of(slug: str) -> list[str]:
     """Return the names of a page: functions, then values."""
     names = [name for room, name in public_names() if _slug_of(room, name) == slug]
@@ -306,6 +308,7 @@ def _slug_of(room: str, name: str) -> str | None:
     return None
 
 
+@cache
 def public_names() -> list[tuple[str, str]]:
     """Return (room, name) of everything that __init__.pyi exports, in its order."""
     tree = ast.parse(Path(ragstone.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))

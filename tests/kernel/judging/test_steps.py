@@ -214,6 +214,7 @@ def spent(n, name):
     return time.process_time() - start
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("name", JUDGES)
 def test_ten_thousand_steps_take_linear_time(name):
     spent(10, name)

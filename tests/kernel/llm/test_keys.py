@@ -199,6 +199,7 @@ def test_a_short_secret_is_hidden_where_it_stands_alone():
     assert hide("a cat, a category: cat", ["cat"]) == "a [the key], a category: [the key]"
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("unit", ["x", KEY[:11], "c2stdGVz", "%73", "736b", "&#0", "\\", "%25", "YWFh"])
 def test_hiding_takes_time_linear_in_the_text(unit):
     text = (unit * 40_000)[:40_000]

@@ -195,6 +195,7 @@ ONSLAUGHTS = [
 ]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("unit", ONSLAUGHTS)
 def test_a_text_made_to_slow_it_down_takes_no_second(unit):
     begin = time.process_time()

@@ -4,7 +4,7 @@ import json
 import stat
 
 import pytest
-from tests.support.workbench import Clock, peopled, send
+from tests.support.workbench import Clock, peopled
 
 from ragstone.kernel.config import load_settings
 from ragstone.kernel.errors import DataError
@@ -67,7 +67,7 @@ def test_owners_read_it_by_the_page(project):
         anna = people.person("Anna", "owner")
         people.add("<b>Ben", "reader")
         for role in ("annotator", "reader") * 26:
-            send(anna, "/workbench/people", "/workbench/people/role", name="<b>Ben", role=role)
+            anna.post("/workbench/people/role", data={"name": "<b>Ben", "role": role})
         first = anna.get("/workbench/people/log").text
         assert first.count("role changed") == 50
         assert "&lt;b&gt;Ben" in first

@@ -38,6 +38,7 @@ class TestFiles:
         (tmp_path / "a.xlsx").write_text("x")
         says(mistake_in(tmp_path / "a.xlsx"))
 
+    @pytest.mark.simulation
     @pytest.mark.parametrize(
         ("name", "line"),
         [("a.jsonl", "2:"), ("a.jsonl.gz", "2:"), ("a.csv", "3:"), ("quoted.csv", "")],

@@ -194,6 +194,7 @@ class TestSpans:
             read(agent("a", "q"), tool("x", "a", 1, metadata=deep))
         says(error.value)
 
+    @pytest.mark.simulation
     def test_ten_thousand_calls_of_one_tool_are_ten_thousand_steps(self) -> None:
         rows = read(agent("a", "q"), *(tool(f"x{at}", "a", at / 1000) for at in range(10_000)))
         assert len(rows[0].steps or ()) == 10_000

@@ -7,11 +7,12 @@ from ragstone.kernel.errors import harmless
 
 FONT = 13
 LETTER = 0.56 * FONT  # width of a letter, on average; those of East Asia are twice as wide
+LOOKED_AT = 10_000  # characters of a text: no drawing has room for a tenth of them
 
 
 def cut(text: str, room: float) -> str:
     """Return as much of a text, on one line, as fits so many units; its width is estimated, not measured."""
-    line = " ".join(harmless(text).split())
+    line = " ".join(harmless(text[:LOOKED_AT]).split())
     used = 0.0
     for at, letter in enumerate(line):
         used += _letter_width(letter)
