@@ -26,6 +26,7 @@ def test_a_process_answers_one_message_after_the_other(helper):
     assert [helper.ask(message) for message in (b"abc", b"", large)] == [b"cba", b"", large[::-1]]
 
 
+@pytest.mark.kill
 def test_one_that_died_is_started_again_unless_it_was_ended(helper):
     assert helper.start()
     helper._process.kill()

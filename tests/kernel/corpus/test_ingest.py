@@ -30,7 +30,6 @@ def folder(tmp_path):
         "a.md": b"# First",
         "sub/c.HTML": b"<p>Third",
         "sub/d.csv": b"id,text\nrow,Fourth\n",
-        "sub/broken.pdf": b"%PDF-1.4 nothing",
         "sub/picture.png": b"\x89PNG",
         "sub/empty.txt": b" \n",
         "sub/noending": b"x",
@@ -54,6 +53,7 @@ def test_a_folder_is_read_in_a_stable_order_with_stable_ids(folder):
 
 
 def test_broken_files_are_skipped_with_their_reasons_and_stop_nothing(folder, says):
+    (folder / "sub" / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     skipped = {Path(one.path).name: one.reason for one in read_corpus([folder]).skipped}
     says("\n".join(f"{name}: {reason}" for name, reason in sorted(skipped.items())))
 
@@ -126,7 +126,7 @@ def test_a_second_document_with_an_id_names_both_places(tmp_path, says):
 
 
 def test_a_missing_package_names_the_command_that_installs_it(folder, monkeypatch):
-    # PDF is read in a process of its own.
+    (folder / "a.pdf").write_bytes(b"%PDF-1.4 nothing")  # read in a process of its own
     monkeypatch.setattr(parallel, "BEFORE", "sys.modules['pypdfium2'] = None")
     with pytest.raises(MissingExtra, match=r"pip install 'ragstone\[pdf\]'"):
         read_corpus([folder])

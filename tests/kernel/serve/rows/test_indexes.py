@@ -84,6 +84,7 @@ def test_one_run_that_is_indexed_does_not_keep_others_back(indexes, tmp_path, mo
     assert n_lines(indexes, run) == 3
 
 
+@pytest.mark.kill
 def test_a_process_that_is_killed_leaves_no_half_index(indexes, tmp_path, beside, monkeypatch, says):
     starting = HelperProcess.start
     helpers: list[HelperProcess] = []
