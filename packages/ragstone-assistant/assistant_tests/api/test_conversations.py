@@ -1,6 +1,5 @@
 """Conversations that the server keeps, and feedback: whose they are, how long they stay."""
 
-import functools
 import sqlite3
 
 import pytest
@@ -192,10 +191,8 @@ def test_feedback_that_says_the_same_again_is_written_once_and_changes_have_an_e
     assert give(other, "down").status_code == 204  # another reply has its own
 
 
-@pytest.mark.simulation
 def test_conversations_that_cannot_be_written_cost_nobody_a_reply(open_client, tmp_path, monkeypatch):
-    client = open_client()
-    monkeypatch.setattr(history.sqlite3, "connect", functools.partial(sqlite3.connect, timeout=0.01))
+    monkeypatch.setattr(history, "BUSY_S", 0.01)
     client = open_client()
     other = sqlite3.connect(tmp_path / "store" / history.FILE, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
