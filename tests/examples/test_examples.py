@@ -69,8 +69,12 @@ FEWER = {
         "= 4 ": "= 2 ",
     },
 }
-# The first three answers then are of two questions, for the search to leave fewer, and of two systems.
-LEFT_OUT = {"rubric-judge": [1, 3]}
+# Files, or rows of them, that are left out: of five modules, each of which takes a call, two remain; the first three
+# answers then are of two questions, for the search to leave fewer, and of two systems.
+LEFT_OUT = {
+    "codebase": {f"seedbed/{name}.py": slice(None) for name in ("soil", "sowing", "watering")},
+    "rubric-judge": {"answers.jsonl": slice(1, 4, 2)},
+}
 
 
 def test_there_are_five():
@@ -223,10 +227,10 @@ def ask_less(copy: Path) -> None:
             )
             text = text.replace(line, shorter, 1)
         file.write_text(text, encoding="utf-8")
-    if out := LEFT_OUT.get(copy.name):
-        rows = (copy / "answers.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-        rows = [row for at, row in enumerate(rows) if at not in out]
-        (copy / "answers.jsonl").write_text("".join(rows), encoding="utf-8")
+    for name, rows in LEFT_OUT[copy.name].items():
+        lines = (copy / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        del lines[rows]
+        (copy / name).write_text("".join(lines), encoding="utf-8")
 
 
 def look_for_a_question(tab: Tab) -> None:
