@@ -16,6 +16,7 @@ from tests.support.reading_here import ReadHere
 from ragstone.kernel.corpus import parallel
 from ragstone.kernel.corpus.file import IngestOptions, ReadingLimits
 from ragstone.kernel.records import Document
+from ragstone_assistant.knowledge import _cutting as cutting
 from ragstone_assistant.knowledge import uploads
 from ragstone_assistant.knowledge.entry import BadUpload
 from ragstone_assistant.knowledge.uploads import safe_name
@@ -283,9 +284,9 @@ async def test_a_file_of_too_many_passages_is_refused_whole(tmp_path, processes,
         assert list((tmp_path / ".ragstone" / "assistant" / "uploads").iterdir()) == []
 
 
-async def test_a_long_text_is_tagged_by_all_of_its_words_in_the_order_of_the_list(tmp_path):
-    # Longer than a piece of _cutting.PIECE characters.
-    long = b"Rice first.\n" + b"Nothing here.\n" * 5_000 + b"Maize last."
+async def test_a_long_text_is_tagged_by_all_of_its_words_in_the_order_of_the_list(tmp_path, monkeypatch):
+    monkeypatch.setattr(cutting, "PIECE", 300)
+    long = b"Rice first.\n" + b"Nothing here.\n" * 72 + b"Maize last."
     async with knowledge_in(tmp_path) as knowledge:
         await add(knowledge, "long.txt", long)
         assert knowledge.documents()[0].tags == {"crop": ["maize", "rice"]}
