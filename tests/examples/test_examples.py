@@ -69,8 +69,8 @@ FEWER = {
         "= 4 ": "= 2 ",
     },
 }
-# Files, or rows of them, that are left out: of five modules, each of which takes a call, two remain; the first three
-# answers then are of two questions, for the search to leave fewer, and of two systems.
+# Files, or rows of them, that are left out. Two modules remain, of five that take a call each. The
+# first three answers then are of two questions, for the search to leave fewer, and of two systems.
 LEFT_OUT = {
     "codebase": {f"seedbed/{name}.py": slice(None) for name in ("soil", "sowing", "watering")},
     "rubric-judge": {"answers.jsonl": slice(1, 4, 2)},
