@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from ragstone.kernel.agreement.card import BEYOND_CHANCE, ReportCard, card_of
+from ragstone.kernel.agreement.card import BEYOND_CHANCE, ReportCard
+from ragstone.kernel.agreement.known_cards import card_of
 from ragstone.kernel.errors import DataError, plural
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, split_repeat

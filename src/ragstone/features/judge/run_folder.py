@@ -26,6 +26,13 @@ UNREAD = (
 PIECE = 1 << 20  # bytes
 
 
+class _Earlier(msgspec.Struct):
+    """What stays of the summary of a run that is judged again."""
+
+    models: dict[str, str]
+    columns: dict[str, str] = {}
+
+
 def _put_answers(folder: Path, sheet: AnswerSheet, force: bool) -> None:
     """Write the answers into the folder.
 
@@ -101,7 +108,7 @@ def judge_to_run(
         )
         models, columns = summary.models, dict(CHOICE.get().columns)
         try:
-            before = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=RunSummary)
+            before = msgspec.json.decode((folder / SUMMARY).read_bytes(), type=_Earlier)
             judged_by = {row.model for row in earlier_rows}
             for (
                 role,

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from msgspec import UNSET
 
 from ragstone.features.judge.cascade_words import savings_line
-from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -44,6 +43,9 @@ from ragstone.kernel.runs.wording import (
     tokens_line,
 )
 from ragstone.kernel.statistics import Estimate
+
+if TYPE_CHECKING:
+    from ragstone.kernel.agreement.corrected_mean import CorrectedMean
 
 SHOWN_K = (1, 2, 3, 5)  # k that are shown beside the largest; all of them are in the numbers
 REPEATED = "Repeated answers"
@@ -205,7 +207,7 @@ def _short(text: str, length: int) -> str:
     return one_line(CONTROL.sub(" ", text), length)
 
 
-def corrected_line(mean: CorrectedMean) -> str:
+def corrected_line(mean: "CorrectedMean") -> str:
     """Return the corrected mean and its interval, on one line, and whether it is in another unit."""
     unit = "" if mean.same_unit and mean.threshold is None else " on the labels' scale"
     return f"corrected{unit}: {number(mean.corrected.value)} ({interval(mean.corrected)})"

@@ -18,8 +18,9 @@ from ragstone.features.report._sentence_table import (
     HeadlineJudge,
     counted_answers,
 )
-from ragstone.kernel.agreement.card import ReportCard, card_of
+from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.corrected_mean import people_would_give
+from ragstone.kernel.agreement.known_cards import card_of
 from ragstone.kernel.document.blocks import Figure, HeadlineFinding
 from ragstone.kernel.document.numbers import count, number, with_level
 from ragstone.kernel.errors import plural

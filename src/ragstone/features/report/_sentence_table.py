@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragstone.kernel.agreement.card import ReportCard, card_of, is_useless
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.known_cards import card_of, is_useless
 from ragstone.kernel.document.numbers import count, percent
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import MetricSummary

@@ -10,7 +10,8 @@ from ragstone.features.judge import asked_lines, brief_blocks, savings_line
 from ragstone.features.report._charts import agreement_chart, distribution_chart, means_chart, tag_charts
 from ragstone.features.report._findings import blame_part, findings, rivals
 from ragstone.features.retrieve import headline_blocks, retrieval_blocks, retrieval_dots
-from ragstone.kernel.agreement.card import ReportCard, card_of
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.known_cards import card_of
 from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import (
     Block,

@@ -2,5 +2,5 @@
 
 import lazy_loader
 
-# A name that the documentation gave from here; all public ones are `ragstone.NAME`.
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"corrected": ["corrected_means"]})
+# The names stand in __init__.pyi. Each is imported when it is first used: a command needs few of them.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,12 +1,11 @@
 """The report card of a judge: what a reader needs to decide how far to trust it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import msgspec
 
-from ragstone.kernel.judging.summary import MetricSummary
-from ragstone.kernel.records import NO_MODEL, Judgement, Status
+from ragstone.kernel.records import Status
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
 from ragstone.kernel.tables.shown import Displayed
 
@@ -243,16 +242,3 @@ class ReportCard(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     def lead(self) -> tuple[str, Estimate] | None:
         """The measure to show first, with its name: beyond chance where one is defined; None without any."""
         return chance_corrected(self.agreement) or next(iter(self.agreement.items()), None)
-
-
-def card_of(row: Judgement | MetricSummary, cards: Sequence[ReportCard]) -> ReportCard | None:
-    """Return the card of the judge behind a judgement or a mean, None where nobody has measured it."""
-    key = (row.judge, row.metric, row.model)
-    return next((card for card in cards if (card.judge, card.metric, card.model) == key), None)
-
-
-def is_useless(row: Judgement | MetricSummary, cards: Sequence[ReportCard]) -> bool:
-    """Whether the judge's card says so; without a card, whether every card of the same model does."""
-    card = card_of(row, cards)
-    of_model = [card] if card else [other for other in cards if other.model == row.model != NO_MODEL]
-    return bool(of_model) and all(each.better_than_baseline is False for each in of_model)

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from ragstone.kernel import statistics
 from ragstone.kernel.errors import takes_rows
 from ragstone.kernel.judging.conversation import cluster_of
 from ragstone.kernel.judging.repeated import k_of_n_of
 from ragstone.kernel.judging.summary import is_category
 from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, Judgement, split_repeat
-from ragstone.kernel.statistics import MeanComponents, mean_components
 from ragstone.kernel.tables import Rows
 
 SAMPLES = "samples"  # in the metadata of a judgement: how often the judge was asked, and what scores it gave
@@ -36,7 +36,7 @@ class MetricComponents(msgspec.Struct, frozen=True, kw_only=True):
     judges: list[str]
     wordings: list[str]
     n: int
-    components: MeanComponents
+    components: "statistics.MeanComponents"
     calls: int | None = None
     cost_usd: float | None = None
 
@@ -173,7 +173,7 @@ def _measured(key: _Key, group: _Group, seed: int) -> MetricComponents | None:
         for name, wording, model in dict.fromkeys(score.instrument for score in scores)
     }
     kinds = [judge_of[score.instrument] for score in scores]
-    components = mean_components(
+    components = statistics.mean_components(
         [score.value for score in scores],
         questions,
         answers=[score.repeat for score in scores],

@@ -1,6 +1,6 @@
 """A summary -> the means that lead: for each system that of the judge that says most."""
 
-from ragstone.kernel.agreement.card import is_useless
+from ragstone.kernel.agreement.known_cards import is_useless
 from ragstone.kernel.judging.summary import MetricSummary
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.summary import RunSummary

@@ -5,16 +5,13 @@ from typing import TypeVar
 
 import msgspec
 
-from ragstone.kernel.agreement.card import ReportCard
-from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+from ragstone.kernel import agreement, judging, runs
+from ragstone.kernel import retrieval as rankings
 from ragstone.kernel.agreement.policies import BY_HAND
 from ragstone.kernel.errors import DataError, checks_arguments, explaining
-from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.kernel.records import Status, Usage
-from ragstone.kernel.retrieval.summary import RetrievalSummary
-from ragstone.kernel.runs.breakdown import Distribution, FoundAndRight, GroupedMeans, SystemsBoard
 from ragstone.kernel.runs.folders import SUMMARY, is_ours
 from ragstone.kernel.tables.shown import Displayed
 
@@ -63,6 +60,7 @@ class ChosenAnswers(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(summary, notes=[self.note, *summary.notes], chosen=self)
 
 
+# Parts that whoever writes a summary need not know: they are imported when one is read.
 class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     """One run in numbers.
 
@@ -85,20 +83,20 @@ class RunSummary(msgspec.Struct, Displayed, frozen=True, kw_only=True):
     version: str
     models: dict[str, str]
     counts: dict[str, int]
-    retrieval: list[RetrievalSummary]
+    retrieval: "list[rankings.RetrievalSummary]"
     metrics: list[MetricSummary]
-    cards: list[ReportCard]
+    cards: "list[agreement.ReportCard]"
     calls: Calls
     notes: list[str]
-    blame: list[FoundAndRight] = []
+    blame: "list[runs.FoundAndRight]" = []
     cascades: list[CascadeSavings] = []
-    corrected: list[CorrectedMean] = []
-    systems: SystemsBoard | None = None
-    by_tag: list[GroupedMeans] = []
-    distributions: list[Distribution] = []
+    corrected: "list[agreement.CorrectedMean]" = []
+    systems: "runs.SystemsBoard | None" = None
+    by_tag: "list[runs.GroupedMeans]" = []
+    distributions: "list[runs.Distribution]" = []
     bounds_from: float = BOUNDS_FROM
     columns: dict[str, str] = {}
-    components: list[MetricComponents] | msgspec.UnsetType = msgspec.UNSET
+    components: "list[judging.MetricComponents] | msgspec.UnsetType" = msgspec.UNSET
     chosen: ChosenAnswers | msgspec.UnsetType = msgspec.UNSET
     stale: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
@@ -156,7 +154,7 @@ def read_numbers(path: Path, kind: type[NumbersT], what: str, command: str) -> N
         ) from None
 
 
-def corrected_of(metric: MetricSummary, summary: RunSummary) -> CorrectedMean | None:
+def corrected_of(metric: MetricSummary, summary: RunSummary) -> "agreement.CorrectedMean | None":
     """Return the corrected mean that belongs to a mean, None where no label is for it."""
     key = metric.judge, metric.metric, metric.model, metric.system
     return next((m for m in summary.corrected if (m.judge, m.metric, m.model, m.system) == key), None)

@@ -1,21 +1,25 @@
 """Numbers, statuses and costs in words, the same on the page and in the terminal."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from ragstone.kernel.agreement.card import ReportCard, card_of
-from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+from ragstone.kernel.agreement.known_cards import card_of
 from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.numbers import count, number, numbers, percent, usd, with_ends
 from ragstone.kernel.errors import plural
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary, n_failed_rows
 from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.records import STATUS_WORDS, Status, status_counts
-from ragstone.kernel.retrieval.summary import RetrievalSummary
-from ragstone.kernel.runs.breakdown import Distribution, SystemsBoard
 from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.statistics import Estimate
+
+if TYPE_CHECKING:
+    from ragstone.kernel.agreement.card import ReportCard
+    from ragstone.kernel.agreement.corrected_mean import CorrectedMean
+    from ragstone.kernel.retrieval.summary import RetrievalSummary
+    from ragstone.kernel.runs.breakdown import Distribution, SystemsBoard
 
 
 def tau_told(tau: Estimate | None) -> str:
@@ -89,7 +93,7 @@ def statuses(counts: Mapping[Status, int]) -> str:
     return status_counts({status: counts.get(status, 0) for status in STATUS_WORDS if status != "scored"})
 
 
-def measured(row: RetrievalSummary) -> str:
+def measured(row: "RetrievalSummary") -> str:
     """Return how many questions a retriever was measured on, and how many were left out and why."""
     left_out = {
         "without a relevant document named": row.n_unlabelled,
@@ -105,7 +109,7 @@ def with_left_out(measured_on: str, left_out: Mapping[str, int]) -> str:
     return measured_on + (f"; left out: {reasons}" if reasons else "")
 
 
-def judge_name(row: MetricSummary | ReportCard | CorrectedMean | Distribution | SystemsBoard) -> str:
+def judge_name(row: "MetricSummary | ReportCard | CorrectedMean | Distribution | SystemsBoard") -> str:
     """Return the judge, with its metric where that has another name."""
     return row.judge if row.judge == row.metric else f"{row.judge}: {row.metric}"
 
@@ -116,14 +120,14 @@ def caution(metric: MetricSummary, summary: RunSummary) -> str | None:
     return doubt(card) if card else None
 
 
-def doubt(card: ReportCard) -> str | None:
+def doubt(card: "ReportCard") -> str | None:
     """Return what a report card says against its judge, None where it is better than its baselines."""
     if card.better_than_baseline is None:
         return "not shown to be better than its baseline"
     return None if card.better_than_baseline else "no better than its baseline"
 
 
-def agreement(card: ReportCard) -> str:
+def agreement(card: "ReportCard") -> str:
     """Return a judge's agreement with people beyond chance, with its interval, and the exact one after it."""
     if card.lead is None:
         return "cannot be compared with people"
@@ -138,7 +142,7 @@ def agreement(card: ReportCard) -> str:
     return f"{text}{beside}; kappa is undefined"
 
 
-def labelled(card: ReportCard) -> str:
+def labelled(card: "ReportCard") -> str:
     """Return what a report card rests on, and what was left out."""
     others = statuses(card.statuses)
     left_out = {

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Settings
 from ragstone.kernel.document.numbers import count
 from ragstone.kernel.errors import plural
@@ -24,6 +23,7 @@ from ragstone.kernel.runs.summary import Calls, RunSummary
 from ragstone.kernel.version import __version__
 
 if TYPE_CHECKING:
+    from ragstone.kernel.agreement.card import ReportCard
     from ragstone.kernel.corpus.file import Skipped
     from ragstone.kernel.engine.session import Session
 
@@ -56,7 +56,7 @@ BASELINES = {"correctness": "containment", "faithfulness": "grounding", "answere
 
 def plain_notes(
     metrics: Sequence[MetricSummary],
-    cards: Sequence[ReportCard] = (),
+    cards: "Sequence[ReportCard]" = (),
     skipped: "Sequence[Skipped]" = (),
     missing: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
@@ -195,7 +195,7 @@ def unscored_note(metrics: Sequence[MetricSummary]) -> str:
 
 
 def fitted_notes(
-    judges: Iterable[Judge], metrics: Sequence[MetricSummary], cards: Sequence[ReportCard] = ()
+    judges: Iterable[Judge], metrics: Sequence[MetricSummary], cards: "Sequence[ReportCard]" = ()
 ) -> list[str]:
     """Return a note for each judge asked of another model than its thresholds were fitted with.
 

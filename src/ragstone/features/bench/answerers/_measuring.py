@@ -9,7 +9,8 @@ import numpy as np
 
 from ragstone.features.bench.answerers._planning import AnswerRows
 from ragstone.features.bench.answerers._values import AnswerCell, AnswerSpent, Quantiles, Role, RoleName
-from ragstone.kernel.agreement.card import ReportCard, card_of, is_useless
+from ragstone.kernel.agreement.card import ReportCard
+from ragstone.kernel.agreement.known_cards import card_of, is_useless
 from ragstone.kernel.judging.repeated import question_score
 from ragstone.kernel.judging.summary import said_of
 from ragstone.kernel.records import NO_MODEL, Answer, Judgement, Question, Said, Status, count_statuses
