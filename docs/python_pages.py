@@ -485,6 +485,7 @@ def described(doc: str, names: Sequence[str]) -> Described:
 
 
 # The end of a sentence: a dot before a capital, or before a name that is explained.
+ROOM = re.compile(r"\b(?:agreement|judging|rankings|runs|statistics)\.(?=[A-Z])")  # of a type in quotes
 SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<=[.!?])\s+(?=[A-Z`\[(]|\w+(?:, \w+)*: )")
 
 
@@ -519,8 +520,12 @@ def _cell(text: str) -> str:
 
 
 def _type(node: ast.AST | None) -> str:
-    """Return a type as a cell of a table can hold it."""
-    return f"`{_code(node).replace(' | ', ' or ')}`" if node is not None else ""
+    """Return a type as a cell of a table can hold it: without quotes, and without its room."""
+    if node is None:
+        return ""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        node = ast.parse(ROOM.sub("", node.value), mode="eval").body
+    return f"`{_code(node).replace(' | ', ' or ')}`"
 
 
 def _members(union: UnionType) -> str:

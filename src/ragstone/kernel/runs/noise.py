@@ -1,6 +1,7 @@
 """What intervals of a run hold: the noise of questions, answers, judges, wordings; what would narrow them."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ragstone.kernel.decimals import scale_text
 from ragstone.kernel.document.blocks import Block, Cell, Column, Heading, Made, Paragraph, table_of
@@ -19,19 +20,21 @@ from ragstone.kernel.judging.noise import MetricComponents
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.runs.headlines import HEADLINE_METRICS
 from ragstone.kernel.runs.summary import RunSummary
-from ragstone.kernel.statistics import Source
+
+if TYPE_CHECKING:
+    from ragstone.kernel.statistics import Source
 
 FEW = 5  # questions, judges or wordings, up to which their share in the noise is a rough one
 WORTH = 0.95  # of the half width: what narrows it less is not advised
-NOISE_OF: dict[Source, str] = {
+NOISE_OF: "dict[Source, str]" = {
     "questions": "the choice of questions",
     "answers": "answers that differ when they are generated again",
     "judges": "the choice of judges",
     "wordings": "the wording of the judges",
     "repeats": "verdicts that differ when a judge is asked again",
 }
-DRAWN: tuple[Source, ...] = ("questions", "judges", "wordings")  # few of them tell little of the others
-KIND: dict[Source, str] = {
+DRAWN: "tuple[Source, ...]" = ("questions", "judges", "wordings")  # few of them tell little of the others
+KIND: "dict[Source, str]" = {
     "questions": "question",
     "answers": "answer",
     "judges": "judge",
@@ -166,7 +169,7 @@ def noise_sentence(
     return f"{sentence}.{uneven}"
 
 
-def _twice(row: MetricComponents, source: Source) -> str:
+def _twice(row: MetricComponents, source: "Source") -> str:
     """Return what twice as many of a source are, and what they cost."""
     levels, price = row.components.levels, _cost(row, 1)
     n = levels[source]
