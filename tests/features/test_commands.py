@@ -49,9 +49,9 @@ def test_new_touches_nothing_that_stands_there(starter):
 
 def test_demo_run_twice_gives_the_same_numbers_without_a_call(folder, fake_openai, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
-    first = json.loads(ragstone("demo", "--yes", "--json").out)
+    first = json.loads(ragstone("demo", "--yes", "--limit", 5, "--json").out)
     n_requests = fake_openai.n_requests
-    second = json.loads(ragstone("demo", "--yes", "--json").out)
+    second = json.loads(ragstone("demo", "--yes", "--limit", 5, "--json").out)
     assert fake_openai.n_requests == n_requests > 0
     calls = second.pop("calls")
     first.pop("calls")
@@ -62,7 +62,7 @@ def test_demo_run_twice_gives_the_same_numbers_without_a_call(folder, fake_opena
 def test_demo_spends_nothing_unless_somebody_says_yes(folder, fake_openai, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "mine")
-    ran = ragstone("demo", "--json")
+    ran = ragstone("demo", "--limit", 5, "--json")
     assert (ran.code, fake_openai.n_requests) == (0, 0)
     assert "--yes asks openai/mine" in ran.err
     assert {row["judge"] for row in json.loads(ran.out)["metrics"]} == {"right", "grounding", "no_refusal"}

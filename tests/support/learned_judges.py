@@ -37,7 +37,7 @@ def learning_model(cure: str | None = None, proposed: str = STRICT) -> Script:
 CURED_BY_PROMPT = learning_model("prompt")  # for the server in a process of its own
 
 
-def labelled_cases(path, n=160, share_bad=0.5, *, contained=False, seed=0, shuffled=False):
+def labelled_cases(path, n=120, share_bad=0.5, *, contained=False, seed=0, shuffled=False):
     """Write n labelled answers to questions of their own.
 
     contained: the reference stands in the good answers, so that measures of words tell them; else they tell

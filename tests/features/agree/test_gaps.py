@@ -93,6 +93,7 @@ def test_people_alone_can_disagree_for_the_same_reason():
     assert set(report.gaps[0].words) == {"partly", "cited"}
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     "given",
     [{}, {"systems": 3, "n": 50}, {"comments": 0.1}, {"lenient": False}, {"n": 30}],

@@ -163,7 +163,7 @@ def test_nothing_better_leaves_the_file_as_it_is_and_the_test_part_closed(projec
 
 
 def test_a_gain_on_dev_that_the_test_part_does_not_show_is_no_gain(project, fake_openai):
-    project(cure="prompt")
+    project(cure="prompt", n=160)
     strict_on_dev = set(project.of("dev"))
 
     def script(body):

@@ -318,6 +318,7 @@ def world(kind, rng, n=800):
 MEANS = {"calibrated": 0.5 / 0.8, "often sure": 0.7, "overconfident": 0.5 / 0.8}
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("kind", MEANS)
 def test_intervals_hold_and_a_ppi_queue_narrows_them(kind):
     rng = np.random.default_rng(1)

@@ -31,6 +31,7 @@ def test_answers_are_spread_evenly_over_scores_and_systems():
         assert drawn == {("A", 1.0): 6, ("A", 0.0): 2, ("B", 0.0): 4}
 
 
+@pytest.mark.simulation
 def test_every_answer_has_the_same_chance():
     rows = judged(50, score=lambda i: float(i % 3))
     drawn = Counter(name for seed in range(2000) for name in ids(next_to_label(rows, n=7, seed=seed)))
@@ -101,6 +102,7 @@ def test_nothing_to_choose_from_says_so(says):
     says(error.value)
 
 
+@pytest.mark.simulation
 def test_rows_chosen_this_way_give_surer_means_than_plain_chance():
     rng = np.random.default_rng(0)
     quality = rng.random(600)

@@ -805,21 +805,18 @@ def test_without_a_gap_nothing_can_be_labelled_again(run, people, olga, says):
     assert ann.post(f"{LABEL}/first/again", json=form, headers=SCRIPT).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
+def test_what_cannot_be_labelled_again_is_told(run, people, olga):
+    with_a_gap(run, olga)
+    for given, words in (
         ({"name": "first"}, "would be mixed"),
         ({"name": "new"}, "cannot be called"),
         ({"name": "../x"}, "cannot be the name"),
         ({"instructions": " "}, "are empty"),
         ({"instructions": "a\x00"}, "U+0000"),
-    ],
-)
-def test_what_cannot_be_labelled_again_is_told(run, people, olga, given, words):
-    with_a_gap(run, olga)
-    form = {"name": "again", "instructions": "Two.", "n": 10} | given
-    reply = olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT)
-    assert (reply.status_code, words in reply.json()["detail"]) == (422, True)
+    ):
+        form = {"name": "again", "instructions": "Two.", "n": 10} | given
+        reply = olga.post(f"{LABEL}/first/again", json=form, headers=SCRIPT)
+        assert (reply.status_code, words in reply.json()["detail"]) == (422, True), given
 
 
 def test_chosen_answers_are_a_queue_that_is_no_sample(olga, run, says):

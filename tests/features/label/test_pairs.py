@@ -76,6 +76,7 @@ def test_answers_in_the_same_words_have_no_size_and_are_drawn_by_the_floor_alone
     assert {round(chance, 6) for chance in chances.values()} == {0.175, 0.325}
 
 
+@pytest.mark.simulation
 def test_chances_are_what_they_say():
     a, b = sides(A, B)
     drawn: Counter[str] = Counter()

@@ -347,7 +347,8 @@ def test_prune_gives_the_space_back(tmp_path):
     assert pruned.n_bytes_freed == n_bytes - path.stat().st_size
 
 
-def test_prune_while_another_reads_and_a_run_goes_on(tmp_path):
+def test_prune_while_another_reads_and_a_run_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("ragstone.kernel.llm.ledger.SHRINK_MS", 10)  # how long it would wait for the reader
     path = make_ledger(tmp_path / "l", [Kept(NANO) for _ in range(500)] + [Kept("other")])
     opened = Ledger(path)
     reader = sqlite3.connect(path)

@@ -218,6 +218,7 @@ def drifting_scores(rng, *, n, n_rounds, noise, strict_from=None, share=0.0):
     return rounds_of(np.array(scores).T)
 
 
+@pytest.mark.simulation
 def test_a_judge_that_stays_as_it_is_is_rarely_said_to_have_changed():
     """150 judges in doubt about a tenth of 60 answers, 20 rounds each: at most 10 % ever (15 + 3 * 3.7).
 

@@ -152,6 +152,7 @@ def test_the_evidence_is_the_ratio_of_the_chances_with_and_without_a_change():
     assert inverse.std() < 0.5
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("spread", [1.0, 3.0])
 def test_false_alarms_at_any_look_stay_below_alpha(spread):
     """2,000 series of 150 days with a weekly rhythm, looked at every day; noise more than that of sampling.
@@ -164,6 +165,7 @@ def test_false_alarms_at_any_look_stay_below_alpha(spread):
     assert (found.log_evidence.max(axis=1) >= math.log(20)).sum() <= 129
 
 
+@pytest.mark.simulation
 def test_false_alarms_of_rare_events_stay_below_alpha():
     # Three events a day of 100, never normal: at most 5 % of 2,000 series may ever reach 20.
     rng = np.random.default_rng(4)

@@ -202,6 +202,7 @@ def test_the_same_scores_give_the_same_race():
     assert msgspec.json.encode(once.stopped) == msgspec.json.encode(again.stopped)
 
 
+@pytest.mark.simulation
 def test_the_best_is_kept_and_calls_are_saved_in_simulation():
     """The short version of benchmarks/races.py: 12 configurations, 300 questions."""
     clear = simulate(
