@@ -192,4 +192,6 @@ def list_price(base_url: str, model: str) -> ListPrice | None:
 
 def list_prices(base_url: str) -> tuple[ListPrice, ...]:
     """Return all list prices at this address, in the order of the table."""
-    return tuple(price for price in _parsed(_rows("price")).price if price.base_url == base_url.rstrip("/"))
+    address = base_url.rstrip("/")
+    rows = (row for row in _rows("price") if f'"{address}"' in row)
+    return tuple(price for price in _parsed(rows).price if price.base_url == address)
