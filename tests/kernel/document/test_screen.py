@@ -25,7 +25,8 @@ from ragstone.kernel.document.blocks import (
     ReportDocument,
     Table,
 )
-from ragstone.kernel.document.screen import LINES, render_screen
+from ragstone.kernel.document.screen import LINES, _height_unwrapped, render_screen
+from ragstone.kernel.document.terminal import render_blocks
 
 
 def screen(*documents: ReportDocument, width: int = 80, most: int = LINES) -> str:
@@ -276,3 +277,14 @@ def test_sections_that_are_left_out_are_named_or_counted(made):
         names = told[2].split("; ")
         more = re.fullmatch(r"and ([\d,]+) more", names[-1])
         assert len(names) - bool(more) + (int(more[1]) if more else 0) == int(told[1])
+
+
+WORDS = st.text(st.sampled_from("ab 米é\n\t\u2028"), max_size=9)
+
+
+@given(WORDS, st.lists(st.tuples(WORDS, WORDS), max_size=4))
+def test_what_is_counted_without_a_layout_has_the_lines_that_rich_makes(said, rows):
+    console = Console(file=io.StringIO(), width=14, color_system=None)
+    made = Table([Column("Name", text=True), Column("n")], [[*row] for row in rows], "t")
+    for part in render_blocks([Heading(said, level=2), made]):
+        assert _height_unwrapped(part, console) in (None, len(console.render_lines(part, pad=False)))

@@ -30,7 +30,7 @@ from ragstone.kernel.document.terminal import STYLES, render_blocks, text
 from ragstone.kernel.errors import plural
 
 if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
+    from rich.console import Console, Group, RenderableType
 
 LINES = 25  # of a short screen
 ANSWER_LINES = 10  # that answers may take of it, all that are free where several documents answer, and
@@ -152,7 +152,30 @@ def _height(parts: "Sequence[RenderableType]", width: int) -> int:
     from rich.console import Console
 
     console = Console(width=width, file=io.StringIO(), color_system=None, markup=False, emoji=False)
-    return sum(len(console.render_lines(part, console.options, pad=False)) for part in parts)
+    return sum(
+        _height_unwrapped(part, console) or len(console.render_lines(part, console.options, pad=False))
+        for part in parts
+    )
+
+
+def _height_unwrapped(part: "RenderableType", console: "Console") -> int | None:
+    """Return the lines of a text or table that is no wider than the console; None for what may wrap.
+
+    To lay a part out takes several times as long, and each is asked about again and again.
+    """
+    from rich.cells import cell_len
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    if isinstance(part, Text):
+        lines = part.plain.split("\n")
+        fits = all(line.isprintable() and cell_len(line) <= console.width for line in lines)
+        return len(lines) if fits else None
+    if isinstance(part, RichTable):
+        words = (str(each) for column in part.columns for each in (column.header, *column.cells))
+        if all(map(str.isprintable, words)) and console.measure(part).maximum <= console.width:
+            return part.row_count + part.show_header
+    return None
 
 
 def _fits(parts: "Sequence[RenderableType]", width: int, lines: int) -> bool:
