@@ -11,7 +11,7 @@ from ragstone.kernel.records import Answer, Judgement, Label
 from ragstone.kernel.tables import read_rows, write_rows
 
 JUDGE = ("judge", "answers.jsonl", *TO_FILE, "--model", "systemone/planted")
-N = 400
+N = 240
 
 
 def truth(texts):

@@ -87,7 +87,7 @@ def test_a_model_without_a_judge_is_asked_as_four_and_a_judge_of_pairs_in_both_o
 
 def test_a_judge_that_guesses_is_called_unfit_and_one_that_obeys_is_caught(mine, fake_openai, says):
     fake_openai.script = judging_suite(0.5, obeys=True)
-    ran = ragstone(*MINE, "--sample", 200, "--all")
+    ran = ragstone(*MINE, "--sample", 100, "--all")
     says(" ".join(ran.out.splitlines()[1:3]))
     [card] = [one for one in known_cards(mine / ".ragstone") if one.judge == "mine"]
     flips = {one.change: one.flips for one in card.flips}
