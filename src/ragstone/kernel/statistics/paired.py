@@ -76,12 +76,12 @@ def sign_flip_p_values(
     # Equal sums may differ in their last digits by the order of adding.
     observed = np.abs((varying[:, first] - varying[:, second]).sum(axis=0))
     reached = observed - 1e-9 * (1 + observed)
-    count = np.zeros(len(pairs))
+    count, whole = np.zeros(len(pairs)), varying.sum(axis=0)
     step = max(1, BLOCK // max(n, len(pairs)))
     for start in range(0, ways, step):
         at = np.arange(start, min(ways, start + step))
         bits = at[:, None] >> np.arange(n) & 1 if exact else rng.integers(2, size=(len(at), n), dtype=np.int8)
-        sums = (1.0 - 2.0 * bits) @ varying
+        sums = whole - 2.0 * (bits.astype(np.float64) @ varying)
         count += (np.abs(sums[:, first] - sums[:, second]) >= reached).sum(axis=0)
     return count / ways if exact else (count + 1) / (ways + 1)
 
