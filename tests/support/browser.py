@@ -9,6 +9,7 @@ In a test, take the fixture `tab` (conftest.py), mark the test `real`, and open 
         assert tab.complaints == []                    # console messages, exceptions, refused resources
         tab.until("document.querySelectorAll('mark').length", 2)
         assert tab.requests == []                      # whatever the page asked for beside itself
+        assert tab.findings() == []                    # of axe: on a desk and a phone, in light and dark
 
 It skips, with its reason, where there is no Chromium or no playwright. All tests of a session share one
 Chromium, each with a context of its own, which shares nothing with another's (cookies, storage, cache).
@@ -86,6 +87,23 @@ class Tab:
         ran = f"axe.run(document, {{ {only}resultTypes: ['violations'] }})"
         found = self.run(f"{ran}.then((result) => result.violations)")
         return [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]
+
+    def findings(self, *widths: int) -> list[str]:
+        """Return what axe finds, and where the page is wider than its window, in light and then in dark.
+
+        widths: of the windows; a desk's and a phone's where none is named. Dark differs by its colours alone,
+        and is looked at for them. The page is left as it came, in light.
+        """
+        found, before = [], self.page.viewport_size
+        for width in widths or (1280, 360):
+            self.page.set_viewport_size({"width": width, "height": before["height"]})
+            if (wide := self.run("document.documentElement.scrollWidth")) > width:
+                found.append(f"{wide} px wide at {width}")
+            for scheme, rules in (("dark", ("color-contrast",)), ("light", ())):
+                self.page.emulate_media(color_scheme=scheme)
+                found += [f"{width} {scheme} {one}" for one in self.axe(*rules)]
+        self.page.set_viewport_size(before)
+        return found
 
     def until(self, script: str, value: object) -> None:
         """Wait for a script to give a value; fail with what it gives after PATIENCE_S.

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -41,14 +42,21 @@ def in_thread(
         loop.close()
 
 
+def free_port() -> int:
+    """Return a port for a server that is to come back at the same address."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return int(bound.getsockname()[1])
+
+
 @contextlib.contextmanager
-def app_in_thread(app: object, **uvicorns: object) -> Iterator[str]:
+def app_in_thread(app: object, port: int = 0, **uvicorns: object) -> Iterator[str]:
     """Give the address of an ASGI application until the end of the block. uvicorns: options of uvicorn."""
     import uvicorn
 
     from ragstone.kernel.serve.server import address_of, listen
 
-    bound = listen("127.0.0.1", 0)
+    bound = listen("127.0.0.1", port)
     config = uvicorn.Config(app, log_level="error", lifespan="on", **uvicorns)  # type: ignore[arg-type]
     server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[bound])), daemon=True)

@@ -226,12 +226,14 @@ class Scripted:
         )
 
 
-def served(scripted: Scripted, serve: ServeSection, folder: Path, **options) -> AbstractContextManager[str]:
+def served(
+    scripted: Scripted, serve: ServeSection, folder: Path, port: int = 0, **options
+) -> AbstractContextManager[str]:
     """Give the address of a server in a thread of this process."""
     from ragstone.kernel.serve._connections import limited
 
     app = create_app(scripted.assistant(), serve, folder=folder, **options)
-    return app_in_thread(app, http=limited(serve.max_connections), timeout_graceful_shutdown=5)
+    return app_in_thread(app, port, http=limited(serve.max_connections), timeout_graceful_shutdown=5)
 
 
 URL = "http://127.0.0.1:8000"

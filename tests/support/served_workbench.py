@@ -8,6 +8,6 @@ from tests.support.workbench import create_workbench
 from ragstone.kernel.config import Settings
 
 
-def served(settings: Settings) -> AbstractContextManager[str]:
+def served(settings: Settings, port: int = 0) -> AbstractContextManager[str]:
     """Give the address of the workbench of a project until the end of the block."""
-    return app_in_thread(create_workbench(settings), timeout_graceful_shutdown=5)
+    return app_in_thread(create_workbench(settings), port, timeout_graceful_shutdown=5)

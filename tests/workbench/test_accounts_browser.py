@@ -1,6 +1,5 @@
 """Accounts in a real browser: invited, logged in, a reader who tries to write, a session that ends."""
 
-import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from ragstone.workbench.app import side_by_side
 
 pytestmark = pytest.mark.browser
 
+PHONE = {"width": 360, "height": 800}
 FORGED = """(path) => fetch(path, { method: "POST", body: JSON.stringify({ role: "owner" }), headers: {
   "Content-Type": "application/json", "X-CSRF-Token": document.querySelector("meta[name=csrf]").content } })
   .then(async (reply) => [reply.status, (await reply.json()).detail])"""
@@ -26,44 +26,29 @@ def serving(folder: Path, clock: Clock) -> AbstractContextManager[str]:
     return app_in_thread(side_by_side(create_workbench(Settings(serve=serve, root=str(folder)), clock), None))
 
 
-def shot(page, name: str) -> None:
-    """Keep a picture where RAGSTONE_SHOTS says so."""
-    if folder := os.environ.get("RAGSTONE_SHOTS"):
-        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
-
-
 def fill_in(page, **fields: str) -> None:
     for name, value in fields.items():
         page.fill(f"input[name={name}]", value)
 
 
-@pytest.mark.parametrize(
-    ("scheme", "width"), [("light", 1280), ("dark", 360)], ids=["desktop", "a dark phone"]
-)
-def test_invited_logged_in_refused_and_logged_out(tmp_path, scheme, width):
+def test_invited_logged_in_refused_and_logged_out(tmp_path):
     clock = Clock()
     accounts = Accounts(tmp_path / ".ragstone" / "workbench", 12, clock)
-    context = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
-    with serving(tmp_path, clock) as address, opened_tab(loopback=True, **context) as tab:
+    with serving(tmp_path, clock) as address, opened_tab(loopback=True, viewport=PHONE) as tab:
         page = tab.page
         tab.visit(f"{address}/workbench/invite/{accounts.invite_first('the terminal')}")
-        shot(page, f"invite-{scheme}")
-        assert tab.axe() == []
+        assert tab.findings() == []
         fill_in(page, name="Anna", password=PASSWORD, again=PASSWORD)
         page.keyboard.press("Enter")
         page.get_by_role("link", name="People").click()
         page.get_by_label("reader", exact=False).check()
         page.get_by_role("button", name="Create a link").click()
         link = page.get_by_label("The link for").input_value()
-        shot(page, f"people-{scheme}")
-        assert tab.axe() == []
-        assert tab.run("document.documentElement.scrollWidth") <= width
+        assert tab.findings() == []
         page.get_by_role("link", name="Audit log").click()
-        shot(page, f"audit-{scheme}")
-        assert tab.axe() == []
+        assert tab.findings() == []
         page.get_by_role("link", name="Anna").click()
-        shot(page, f"account-{scheme}")
-        assert tab.axe() == []
+        assert tab.findings() == []
         page.get_by_role("button", name="Log out", exact=True).click()
         page.goto(address + link[link.index("/workbench/") :])
         fill_in(page, name="Ben", password=PASSWORD, again=PASSWORD)
@@ -84,12 +69,10 @@ def test_invited_logged_in_refused_and_logged_out(tmp_path, scheme, width):
         assert (status, "Log in again" in told) == (401, True)
         page.reload()
         page.get_by_role("heading", name="Log in").wait_for()
-        shot(page, f"login-{scheme}")
-        assert tab.axe() == []
+        assert tab.findings() == []
         fill_in(page, name="Ben", password="not the password")
         page.keyboard.press("Enter")
         page.get_by_role("alert").wait_for()
-        shot(page, f"wrong-{scheme}")
         fill_in(page, password=PASSWORD)
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Your account").wait_for()

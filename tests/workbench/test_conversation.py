@@ -8,7 +8,6 @@ that it does not get into, with an assistant that says what it is told.
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.support import open_meteo
 from tests.support.browser import Tab, opened_tab
+from tests.support.in_thread import free_port
 from tests.support.pdf import At, write_pdf
 from tests.support.served_assistant import PASSAGE, Scripted, said, served
 
@@ -39,8 +39,8 @@ PRICES = [
 NITRATE = "What is the typical nitrate leaching loss for every inch of deep percolation in Nebraska?"
 
 
-def project(folder: Path, weather: open_meteo.OpenMeteoServer, port: int) -> None:
-    """Write the shipped example with 13 of its passages, a page of a PDF, and a port that stays the same."""
+def project(folder: Path, weather: open_meteo.OpenMeteoServer) -> None:
+    """Write the shipped example with 13 of its passages and a page of a PDF."""
     (folder / "documents").mkdir()
     for name in ("crops.csv", "videos.csv", "tags.toml"):
         shutil.copy(SHIPPED / name, folder / name)
@@ -54,7 +54,7 @@ def project(folder: Path, weather: open_meteo.OpenMeteoServer, port: int) -> Non
     settings = (SHIPPED / "ragstone.toml").read_text("utf-8")
     addresses = "".join(f"{key} = {json.dumps(value)}\n" for key, value in weather.options().items())
     settings = settings.replace("timeout_s = 5\n", addresses)
-    settings = settings.replace("port = 8000", f"port = {port}")
+    settings = settings.replace("port = 8000", "port = 0")
     settings = settings.replace(
         "[assistant]", "[assistant]\ntime_limit_s = 600  # a shared machine is slow", 1
     )
@@ -78,12 +78,6 @@ def stopped(process: subprocess.Popen[str]) -> str:
     return told
 
 
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
-
-
 def ask(tab: Tab, text: str) -> str:
     """Ask in the page; return the text of the reply when it is whole."""
     before = tab.page.locator(".verdict").count()
@@ -99,7 +93,7 @@ def lines(folder: Path, pattern: str) -> list[dict]:
 
 def test_a_conversation_with_the_shipped_assistant(tmp_path):
     with open_meteo.serving() as weather, opened_tab(loopback=True, locale="en-GB") as tab:
-        project(tmp_path, weather, free_port())
+        project(tmp_path, weather)
         subprocess.run([RAGSTONE, "assistant", "build"], cwd=tmp_path, check=True, capture_output=True)
         server, address = started(tmp_path)
         try:
@@ -110,8 +104,6 @@ def test_a_conversation_with_the_shipped_assistant(tmp_path):
             in_arabic(tab)
             assert tab.complaints == []
             told = stopped(server)
-            server, again = gone_and_back(tab, tmp_path, server)
-            assert again == address
         finally:
             server.kill()
             server.communicate()
@@ -169,22 +161,6 @@ def in_arabic(tab: Tab) -> None:
     tab.page.select_option("#lang", "en")
 
 
-def gone_and_back(tab: Tab, folder: Path, server: subprocess.Popen[str]) -> tuple[subprocess.Popen[str], str]:
-    """A server that is gone is told, and what was asked is asked again when it is back."""
-    tab.page.fill("#question", "How deep are the roots of potatoes?")
-    tab.page.press("#question", "Enter")
-    problem = tab.page.get_by_role("alert")
-    problem.wait_for()
-    assert "cannot be reached" in problem.inner_text()
-    assert all("ERR_CONNECTION_REFUSED" in one for one in tab.complaints)
-    server, address = started(folder)
-    before = tab.page.locator(".verdict").count()
-    tab.page.get_by_role("button", name="Try again").click()
-    tab.page.locator(".verdict").nth(before).wait_for(timeout=60_000)
-    assert "rooting depth" in tab.page.locator(".said .text").last.inner_text()
-    return server, address
-
-
 def kept_rows(folder: Path) -> None:
     """All that was said stands in the log, masked, and so does the correction."""
     rows = lines(folder / "logs", "exchanges-*.jsonl")
@@ -226,6 +202,25 @@ def test_a_reply_is_stopped_and_the_next_question_is_answered(scripted, address)
         assert tab.complaints == []
 
 
+def test_a_server_that_is_gone_is_told_and_asked_again_when_it_is_back(scripted, tmp_path):
+    port = free_port()
+    with opened_tab(loopback=True) as tab:
+        with served(scripted, ServeSection(), tmp_path, port) as address:
+            tab.visit(address)
+            ask(tab, "How deep are the roots of maize?")
+        tab.page.fill("#question", "When is maize sown?")
+        tab.page.press("#question", "Enter")
+        problem = tab.page.get_by_role("alert")
+        problem.wait_for()
+        assert "cannot be reached" in problem.inner_text()
+        assert all("ERR_CONNECTION_REFUSED" in one for one in tab.complaints)
+        scripted.say(TextPiece("Sow in June."), said("Sow in June.", citations=()))
+        with served(scripted, ServeSection(), tmp_path, port):
+            tab.page.get_by_role("button", name="Try again").click()
+            tab.page.locator(".verdict").nth(1).wait_for()
+            assert tab.page.locator(".said .text").last.inner_text() == "Sow in June."
+
+
 def test_what_a_refusal_found_can_be_opened(scripted, address):
     words = "I did not find an answer to this in my documents. The nearest that I found:"
     listed = f"{words}\n- Maize guide (page 2)"
@@ -237,21 +232,19 @@ def test_what_a_refusal_found_can_be_opened(scripted, address):
         tab.until("document.querySelector('#passage-text').textContent", f"Before. {PASSAGE.text} After.")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_to_complain_of_on_a_small_phone(scripted, address, scheme):
-    with opened_tab(loopback=True, color_scheme=scheme, viewport={"width": 320, "height": 600}) as tab:
+def test_axe_finds_nothing_to_complain_of_on_a_small_phone(scripted, address):
+    with opened_tab(loopback=True, viewport={"width": 320, "height": 600}) as tab:
         tab.visit(address)
-        assert tab.axe() == []
+        assert tab.findings(320) == []
         ask(tab, "When is maize sown?")
         tab.page.get_by_text("Not helpful").click()
-        assert tab.axe() == []
+        assert tab.findings(320) == []
         scripted.say(ZeroDivisionError("secret"))
         tab.page.fill("#question", "And sorghum, on a farm with an unbreakablylongnamethatdoesnotfitaphone?")
         tab.page.press("#question", "Enter")
         tab.page.get_by_role("alert").wait_for()
         tab.page.select_option("#lang", "ar")
-        assert tab.axe() == []
+        assert tab.findings(320) == []
         tab.page.locator(".cite").click()
-        assert tab.axe() == []
-        assert tab.run("document.documentElement.scrollWidth") == 320
+        assert tab.findings(320) == []
         assert tab.requests == []

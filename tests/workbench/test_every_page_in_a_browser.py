@@ -19,32 +19,16 @@ def visitor(tmp_path_factory):
         yield visitor, paths
 
 
-def test_every_page_is_fit_to_be_seen_in_light_and_dark_on_a_desk_and_a_phone(visitor):
+def test_every_page_is_fit_to_be_seen_and_gone_through_by_keys(visitor):
     visitor, paths = visitor
-    began, findings, sizes = time.monotonic(), {}, {}
+    took, findings, sizes = 0.0, {}, {}
     for path in paths:
+        began = time.monotonic()
         visitor.visit(path)
-        page, tab = visitor.tab.page, visitor.tab
-        wrong = [one for one in tab.complaints if "404" not in one or "nothing" not in path]
         sizes[path] = sum(visitor.sent.bytes.values())
-        if visitor.sent.hosts != {visitor.address.removeprefix("http://")}:
-            wrong.append(f"asks {visitor.sent.hosts}")
-        if sizes[path] > MOST_BYTES and not path.endswith(WHOLE_REPORT):
-            wrong.append(f"{sizes[path]:,} bytes: {visitor.sent.bytes}")
-        if tab.run("document.querySelectorAll('h1').length") != 1:
-            wrong.append("not one h1")
-        if not tab.run("document.title.endsWith(' · Ragstone') && document.title.length > 11"):
-            wrong.append(f"title {tab.run('document.title')!r}")
-        for width in (1280, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                rules = ["color-contrast"] if scheme == "dark" else []
-                wrong += [f"{width} {scheme} {one}" for one in tab.axe(*rules)]
-            if (wide := tab.run("document.documentElement.scrollWidth")) > width:
-                wrong.append(f"{wide} px wide at {width}")
-        findings[path] = wrong
-    took = time.monotonic() - began
+        findings[path] = [*unfit(visitor, path), *visitor.tab.findings(1280, 390)]
+        took += time.monotonic() - began
+        findings[path] += lost_keys(visitor)
     print("\n", {path: round(size / 1000) for path, size in sizes.items()}, round(took, 1))
     lines = [f"{path}: {one}" for path, wrong in findings.items() for one in wrong]
     assert not lines, "\n".join(lines)
@@ -52,22 +36,32 @@ def test_every_page_is_fit_to_be_seen_in_light_and_dark_on_a_desk_and_a_phone(vi
     assert took < LONGEST_S
 
 
-def test_tab_goes_through_every_page_in_order_and_is_seen(visitor):
-    visitor, paths = visitor
-    wrong = {}
-    for path in paths:
-        visitor.visit(path)
-        names, focused = visitor.tabbed()
-        assert names, path
-        places = [place for place, _, _ in focused]
-        if places != list(range(len(names))):
-            at = next((n for n, place in enumerate(places) if place != n), len(places))
-            wrong[path] = f"after {names[:at][-1:]}: {focused[at : at + 1]} in place of {names[at : at + 1]}"
-        unseen = [name for _, name, shows in focused if not shows]
-        unreached = visitor.pointed_at()
-        if unseen or unreached:
-            wrong[path] = f"{wrong.get(path, '')} not seen: {unseen[:3]}, by pointer alone: {unreached[:3]}"
-    assert not wrong, "\n".join(f"{path}: {words}" for path, words in wrong.items())
+def unfit(visitor, path):
+    """Return what is wrong with a page as it came: its bytes, its hosts, what it complains of, its title."""
+    tab = visitor.tab
+    wrong = [one for one in tab.complaints if "404" not in one or "nothing" not in path]
+    if visitor.sent.hosts != {visitor.address.removeprefix("http://")}:
+        wrong.append(f"asks {visitor.sent.hosts}")
+    size = sum(visitor.sent.bytes.values())
+    if size > MOST_BYTES and not path.endswith(WHOLE_REPORT):
+        wrong.append(f"{size:,} bytes: {visitor.sent.bytes}")
+    if tab.run("document.querySelectorAll('h1').length") != 1:
+        wrong.append("not one h1")
+    if not tab.run("document.title.endsWith(' · Ragstone') && document.title.length > 11"):
+        wrong.append(f"title {tab.run('document.title')!r}")
+    return wrong
+
+
+def lost_keys(visitor):
+    """Return where Tab does not go on in order, or to what nobody sees, and what a pointer alone reaches."""
+    names, focused = visitor.tabbed()
+    wrong = [] if names else ["nothing takes the focus"]
+    places = [place for place, _, _ in focused]
+    if places != list(range(len(names))):
+        at = next((n for n, place in enumerate(places) if place != n), len(places))
+        wrong.append(f"after {names[:at][-1:]}: {focused[at : at + 1]} in place of {names[at : at + 1]}")
+    wrong += [f"not seen: {name}" for _, name, shows in focused if not shows]
+    return wrong + [f"by pointer alone: {one}" for one in visitor.pointed_at()]
 
 
 def test_a_letter_after_g_opens_each_section_and_the_table_of_keys_tells_of_it(visitor):

@@ -1,5 +1,9 @@
 """A conversation in a browser: on the labelling page, on the run's page and in the report, as one thread."""
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from tests.support.browser import Tab, opened_tab
 from tests.support.command import ragstone
@@ -11,6 +15,7 @@ from ragstone.kernel.tables import write_rows
 
 pytestmark = pytest.mark.browser
 
+PHONE = {"width": 360, "height": 740}
 HOSTILE = "<script>alert(1)</script>"
 THREAD = Answer(
     question_id="c",
@@ -39,7 +44,6 @@ DIFFER = """
 Promise.all([["ann", 0], ["bo", 1]].map(([annotator, score]) => post("/workbench/label/first/import", {
   annotator, file: "labels.jsonl", text: JSON.stringify({question_id: "c#4", system: "default", score})})))
 """
-LOOKS = [{"viewport": {"width": 360, "height": 740}}, {"color_scheme": "dark"}]
 
 
 @pytest.fixture
@@ -52,17 +56,27 @@ def judged(tmp_path, monkeypatch):
     return tmp_path
 
 
-def check_page(tab: Tab, look: dict[str, object]) -> None:
+@contextlib.contextmanager
+def workbench_of(judged: Path) -> Iterator[tuple[str, Tab]]:
+    """Give the address of a project's workbench, and a tab on a phone."""
+    with (
+        served(load_settings(judged / "ragstone.toml")) as address,
+        opened_tab(loopback=True, viewport=PHONE) as tab,
+    ):
+        yield address, tab
+
+
+def check_page(tab: Tab) -> None:
     tab.run("document.querySelectorAll('.thread details').forEach((one) => { one.open = true; })")
-    assert tab.axe() == []
+    assert tab.findings() == []
     assert tab.complaints == []
-    if "viewport" in look:
-        assert tab.run("document.documentElement.scrollWidth") == 360
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_the_labelling_page_shows_the_thread_with_the_judged_reply(judged, look):
-    with served(load_settings(judged / "ragstone.toml")) as address, opened_tab(loopback=True, **look) as tab:
+def test_the_labelling_page_shows_the_thread_with_the_judged_reply(judged):
+    with (
+        served(load_settings(judged / "ragstone.toml")) as address,
+        opened_tab(loopback=True, viewport=PHONE) as tab,
+    ):
         tab.visit(f"{address}/workbench/label")
         tab.run(MAKE)
         tab.visit(f"{address}/workbench/label/first")
@@ -71,7 +85,7 @@ def test_the_labelling_page_shows_the_thread_with_the_judged_reply(judged, look)
         for _ in range(2):
             turns = tab.run(TURNS)
             seen[len(turns)] = turns
-            check_page(tab, look)
+            check_page(tab)
             tab.page.keyboard.press("1")
             tab.until("document.getElementById('screen').matches('[hidden], [aria-busy]')", False)
         assert seen[4][:3] == [
@@ -89,9 +103,11 @@ def test_the_labelling_page_shows_the_thread_with_the_judged_reply(judged, look)
     assert '"c#6"' in labels
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_the_page_of_differences_shows_the_thread(judged, look):
-    with served(load_settings(judged / "ragstone.toml")) as address, opened_tab(loopback=True, **look) as tab:
+def test_the_page_of_differences_shows_the_thread(judged):
+    with (
+        served(load_settings(judged / "ragstone.toml")) as address,
+        opened_tab(loopback=True, viewport=PHONE) as tab,
+    ):
         tab.visit(f"{address}/workbench/label")
         tab.run(MAKE)
         tab.run(DIFFER)
@@ -99,28 +115,30 @@ def test_the_page_of_differences_shows_the_thread(judged, look):
         turns = tab.run(TURNS)
         assert turns[1] == f"2 User\nWill it rain? {HOSTILE}"
         assert turns[3].startswith("4 Assistant judged reply\nYes.\nContexts given (1)")
-        check_page(tab, look)
+        check_page(tab)
         tab.page.click(".difference [data-score='1']")
         tab.page.wait_for_selector(".difference .said:has-text('Settled: 1')")
         tab.visit(f"{address}/workbench/label/first/adjudicate")
         assert tab.run("document.querySelectorAll('.settled .turns > li').length") == 4
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_the_report_and_the_page_of_the_run_show_it_too(judged, look):
+def test_the_report_and_the_page_of_the_run_show_it_too(judged):
     run = judged / "runs" / "chats-turns"
     assert ragstone("report", run).code == 0
-    with opened_tab(**look) as tab:
+    with opened_tab(viewport=PHONE) as tab:
         tab.open(run / "report.html", "#q-c%236")
         tab.until("document.querySelectorAll('.turns > li').length", 6)
         assert tab.run(TURNS)[4:] == ["5 User\nمتى؟", "6 Assistant judged reply\nغدا."]
         assert tab.run(DIRECTIONS)[-1] == "rtl"
-        check_page(tab, look)
-    with served(load_settings(judged / "ragstone.toml")) as address, opened_tab(loopback=True, **look) as tab:
+        check_page(tab)
+    with (
+        served(load_settings(judged / "ragstone.toml")) as address,
+        opened_tab(loopback=True, viewport=PHONE) as tab,
+    ):
         tab.visit(f"{address}/workbench/runs/0/chats-turns#q-c%236")
         tab.until("document.querySelectorAll('.turns > li').length", 6)
         assert "6 Assistant judged reply\nغدا." in tab.run(TURNS)
-        check_page(tab, look)
+        check_page(tab)
 
 
 def test_of_a_long_conversation_the_last_turns_are_shown(judged):

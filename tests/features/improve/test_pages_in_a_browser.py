@@ -125,15 +125,13 @@ def test_a_judge_learns_after_its_forecast_was_on_the_screen(settings):
         assert tab.axe() == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, scheme, says):
-    look = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-    with served(settings) as address, opened_tab(loopback=True, **look) as tab:
+def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, says):
+    phone = {"viewport": {"width": 360, "height": 740}}
+    with served(settings) as address, opened_tab(loopback=True, **phone) as tab:
         page = tab.page
         tab.visit(f"{address}/workbench/judges")
         page.click("a:has-text('Write a judge')")
-        assert tab.axe() == []
+        assert tab.findings() == []
         page.fill("#name", "No name")
         page.check("[value=classify]")
         page.click("button:has-text('Begin')")
@@ -149,7 +147,7 @@ def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, schem
         assert page.get_attribute("[data-variable=answer]", "aria-pressed") == "false"
         page.wait_for_selector(".wrong:has-text('inputs does not declare')")  # in the words of the loader
         assert prompt.get_attribute("aria-invalid") == "true"
-        assert tab.axe() == []
+        assert tab.findings() == []
         page.click("button:has-text('Write {answer}')")
         prompt.press("Control+End")
         page.click("[data-variable=answer]")
@@ -167,8 +165,7 @@ def test_a_judge_is_begun_and_written_in_fields(settings, tmp_path, width, schem
         page.fill("#keep input", "a first wording")
         page.click("#keep button")
         page.wait_for_selector("text=Kept as version 1")
-        assert tab.axe() == []
-        assert tab.run("document.documentElement.scrollWidth") == width
+        assert tab.findings() == []
         page.goto(f"{address}/workbench/judges?text=friendly")
         page.wait_for_selector("text=Whether the answer is friendly.")
         assert [told for told in tab.complaints if "422" not in told] == []

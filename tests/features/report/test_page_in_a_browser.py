@@ -428,9 +428,7 @@ def test_axe_finds_nothing_to_complain_of(write_run: WriteRun, full: RunSummary,
     tab.open(write_report(folder), "#q-q1")
     tab.run("document.querySelectorAll('details').forEach((node) => { node.open = true; })")
     tab.page.locator(".call").wait_for()
-    assert tab.axe() == []
-    tab.page.emulate_media(color_scheme="dark")
-    assert tab.axe() == []
+    assert tab.findings(1280) == []
 
 
 def evil_rows(text: str) -> dict[str, object]:

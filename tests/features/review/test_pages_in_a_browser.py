@@ -74,6 +74,7 @@ def select(tab: Tab, words: str) -> None:
     )
 
 
+@pytest.mark.kill
 def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
     path = write_set(tmp_path / "questions")
     with socket.create_server(("127.0.0.1", 0)) as listening, opened_tab(loopback=True) as tab:
@@ -111,7 +112,7 @@ def test_a_review_by_keys_outlives_a_server_that_is_killed(tmp_path):
         assert [one.id for one in rows] == ["d1#1", "d1#2"]
         (there,) = rows[0].evidence
         assert RUST[there.start : there.end] == "fungicide"
-        with served(tmp_path, listening):
+        with served_here(Settings(root=str(tmp_path))) as address:
             tab.page.goto(f"{address}/workbench/review")
             tab.page.click(".entry a")
             tab.page.wait_for_selector("text=3 of 3 questions decided")
