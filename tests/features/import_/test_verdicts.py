@@ -177,3 +177,8 @@ def test_a_set_of_questions_is_still_one(recorded):
     (recorded / "q.csv").write_text("question,answer\nWhen?,Now.\n")
     assert ragstone("import", "q.csv").code == 0
     assert (recorded / "imported" / "questions.jsonl").exists()
+
+
+def test_verdicts_without_their_answers_are_told(recorded, caplog, says):
+    assert ragstone("import", "openinference-evaluators.jsonl", "-o", "alone").code == 0
+    says("\n".join(caplog.messages))

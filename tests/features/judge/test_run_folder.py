@@ -240,11 +240,11 @@ def test_a_damaged_summary_is_told_and_its_answers_pass_for_no_sample(folder, sh
     assert chosen_in(run) is None
 
 
-def test_no_next_step_is_said_where_nothing_was_scored(folder, sheet):
+def test_no_next_step_is_said_where_nothing_was_scored(folder, sheet, says):
     ran = ragstone("judge", sheet, "--judge", "context_overlap", "-o", "its verdicts.jsonl")
     assert "Next:" not in ran.err
     ran = ragstone("judge", sheet, "--judge", "containment", "-o", "its verdicts.jsonl", "--force")
-    assert "Next: ragstone report 'its verdicts.jsonl' " in ran.err
+    says(sentence_in(ran.err, "Next: "))
 
 
 def test_chosen_answers_are_known_to_whatever_reads_their_run(folder, sheet, says):

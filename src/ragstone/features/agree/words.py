@@ -51,6 +51,7 @@ from ragstone.kernel.document.numbers import (
     percent,
     percent_range,
     signed_interval,
+    signed_with_ends,
     usd,
     with_ends,
 )
@@ -580,8 +581,8 @@ def _order_text(systems: Sequence[str], tied: Sequence[Sequence[str]]) -> str:
 def reversal_text(reversal: Reversal) -> str:
     """Return a reversed pair with both differences."""
     return (
-        f"{reversal.better} before {reversal.worse}: by people {with_ends(reversal.human)}, "
-        f"by the judge {with_ends(reversal.judge)}"
+        f"{reversal.better} before {reversal.worse}: by people {signed_with_ends(reversal.human)}, "
+        f"by the judge {signed_with_ends(reversal.judge)}"
     )
 
 

@@ -1,6 +1,6 @@
 """Verdicts of other tools -> judgements, people's labels, and the answers that they are on."""
 
-import contextlib
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -17,6 +17,7 @@ from ragstone.kernel.tables.interchange.verdicts import kinds_in
 
 FORMAT = "verdicts"
 RowT = TypeVar("RowT", Judgement, Label)
+LOG = logging.getLogger(__name__)
 
 
 class ImportedVerdicts(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +73,10 @@ def rows_with_verdicts(sources: Sequence[Path]) -> SourceRows | None:
     return SourceRows(rows, kinds)
 
 
+def _answers_in(rows: Sequence[dict[str, Any]]) -> list[Answer]:
+    return parse_rows([dict(raw) for raw in sheet_rows(rows)], Answer)
+
+
 def import_verdicts(
     found_rows: SourceRows, sources: Sequence[Path], output: Path, *, force: bool = False
 ) -> ImportedVerdicts:
@@ -90,12 +95,13 @@ def import_verdicts(
             "--where chooses answers from traces, but these files have verdicts too. Leave it out."
         )
     answers: list[Answer] = []
-    # Spans without inputs and outputs hold none: beside verdicts that is no mistake.
-    with contextlib.suppress(*(DataError,) if kinds > {Answer} else ()):
-        if kinds == {Answer} and len(sources) == 1:
-            answers += read_rows(sources[0], Answer)
-        elif Answer in kinds:
-            answers += parse_rows([dict(raw) for raw in sheet_rows(rows)], Answer)
+    if kinds == {Answer}:
+        answers += read_rows(sources[0], Answer) if len(sources) == 1 else _answers_in(rows)
+    elif Answer in kinds:
+        try:
+            answers = _answers_in(rows)
+        except DataError as mistake:  # spans without inputs and outputs hold none, and the verdicts count
+            LOG.warning("The verdicts are without their answers: %s", str(mistake).partition("\n")[0])
     if alone and not judgements:
         told = f"{plural(len(labels), 'label')} by people" if labels else plural(len(answers), "answer")
         raise DataError(
