@@ -40,11 +40,6 @@ def signed_decimals(low: float, high: float, places: int = 2) -> str:
     return f"{_with_sign(low, telling)} to {_with_sign(high, telling)}"
 
 
-def signed_count(n: int) -> str:
-    """Return a difference of whole numbers, with its sign and its thousands set apart: `+1,200`."""
-    return f"{n:+,}".replace("-", "−") if n else "0"
-
-
 def telling_places(values: Sequence[float], places: int) -> int:
     """Return how many decimals it takes, from `places` on, to show no value as 0 that is not."""
     apart = [abs(value) for value in values if round(value, MOST)]

@@ -32,19 +32,9 @@ def test_both_ends_of_a_share_have_a_decimal_if_one_of_them_has():
     assert percent_range(0.12, 0.21) == "12 to 21 %"
 
 
-def difference(value: float, *ends: float) -> Estimate:
-    low, high = ends or (None, None)
-    return Estimate(value=value, low=low, high=high, n=9, method="student")
-
-
 def test_no_end_of_a_difference_is_shown_as_0_that_is_not():
-    assert [
-        signed_with_ends(difference(0.02, 0.003, 0.04)),
-        size_with_ends(difference(0.02, 0.003, 0.04)),
-    ] == [
-        "+0.02 (+0.003 to +0.040)",
-        "0.020 (0.003 to 0.040)",
-    ]
-    assert signed_with_ends(difference(0.0)) == "0.00 (no interval)"
-    assert size_with_ends(difference(0.004)) == "0.004 (no interval)"
-    assert size_with_ends(difference(0.1, -0.1, 0.3)) == "0.10 (−0.10 to 0.30)"
+    gap = Estimate(value=0.02, low=0.003, high=0.04, n=9, method="student")
+    assert signed_with_ends(gap) == "+0.02 (+0.003 to +0.040)"
+    assert size_with_ends(0.02, 0.003, 0.04) == "0.020 (0.003 to 0.040)"
+    assert size_with_ends(0.004, None, None) == "0.004 (no interval)"
+    assert size_with_ends(0.1, -0.1, 0.3) == "0.10 (−0.10 to 0.30)"

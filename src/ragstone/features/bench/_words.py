@@ -87,7 +87,8 @@ def all_of(names: Sequence[str]) -> str:
 
 def size(difference: Estimate) -> str:
     """Return how large a difference is, without its sign."""
-    return size_with_ends(difference if difference.value >= 0 else negated(difference))
+    gap = difference if difference.value >= 0 else negated(difference)
+    return size_with_ends(gap.value, gap.low, gap.high)
 
 
 def family_text(rows: str, test: str, n: int, cells: str) -> str:

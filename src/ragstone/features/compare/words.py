@@ -44,7 +44,7 @@ from ragstone.features.compare.values import (
     SpentFigures,
 )
 from ragstone.kernel.agreement.corrected_difference import CorrectedDifference
-from ragstone.kernel.decimals import signed_count, signed_decimal, signed_decimals
+from ragstone.kernel.decimals import signed_decimal, signed_decimals
 from ragstone.kernel.document.blocks import (
     Block,
     Cell,
@@ -582,8 +582,13 @@ def unknown_told(row: SpentComparison) -> str:
 
 def _spent_difference(spent: _SpentRow) -> Cell:
     difference = spent.figures.difference
-    low, high = difference.low, difference.high
-    ends = "" if low is None or high is None else _signed_ends(low, high, spent.row)
+    low, high, ends = difference.low, difference.high, ""
+    if low is not None and high is not None:
+        scale, places = UNITS.get(spent.row.what, (1, 2))
+        if spent.row.what == "tokens" and round(low) and round(high):  # with thousands set apart
+            ends = f"{_signed_amount(low, spent.row)} to {_signed_amount(high, spent.row)}"
+        else:
+            ends = signed_decimals(scale * low, scale * high, places)
     return Cell(_signed_amount(difference.value, spent.row), ends, "strong")
 
 
@@ -607,17 +612,9 @@ def _amount(value: float, row: SpentComparison) -> str:
 
 def _signed_amount(value: float, row: SpentComparison) -> str:
     if row.what == "tokens" and round(value):
-        return signed_count(round(value))
+        return f"{'−' if value < 0 else '+'}{_amount(abs(value), row)}"
     scale, places = UNITS.get(row.what, (1, 2))
     return signed_decimal(scale * value, places)
-
-
-def _signed_ends(low: float, high: float, row: SpentComparison) -> str:
-    """Return the two ends of a difference, both with as many decimals."""
-    if row.what == "tokens" and round(low) and round(high):
-        return f"{_signed_amount(low, row)} to {_signed_amount(high, row)}"
-    scale, places = UNITS.get(row.what, (1, 2))
-    return signed_decimals(scale * low, scale * high, places)
 
 
 def gate_told(gate: Gate) -> str:

@@ -70,21 +70,17 @@ def signed_with_ends(difference: Estimate) -> str:
     return f"{signed(difference.value)} ({signed_interval(difference)})"
 
 
-def size_with_ends(difference: Estimate) -> str:
+def size_with_ends(value: float, low: float | None, high: float | None) -> str:
     """Return `0.12 (0.03 to 0.21)`, for words that say which way: no plus, but a minus.
 
     All three have as many decimals as tell them from 0.
     """
-    if difference.low is None or difference.high is None:
-        return f"{unsigned(difference.value)} (no interval)"
-    return size_between(difference.value, difference.low, difference.high)
-
-
-def size_between(*values: float) -> str:
-    """Return a difference and the ends of its interval, as size_with_ends does."""
+    if low is None or high is None:
+        return f"{unsigned(value)} (no interval)"
+    values = value, low, high
     places = telling_places(values, _places(values))
-    value, low, high = (decimal(each, places) for each in values)
-    return f"{value} ({low} to {high})"
+    shown, *ends = (decimal(each, places) for each in values)
+    return f"{shown} ({' to '.join(ends)})"
 
 
 def p_value(p: float) -> str:

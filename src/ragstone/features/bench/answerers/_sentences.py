@@ -23,7 +23,7 @@ from ragstone.kernel.document.numbers import (
     number,
     signed,
     signed_interval,
-    size_between,
+    size_with_ends,
     unsigned,
     usd,
 )
@@ -331,7 +331,7 @@ def stopped_text(stopped: StoppedConfiguration) -> str:
     """Return when a configuration stopped, against whom, and beyond what doubt."""
     left_out = f", {count(stopped.n_left_out)} without a score of both left out" if stopped.n_left_out else ""
     often = f"at most once in {count(int(1 / stopped.doubt))}" if stopped.doubt >= 1e-6 else RARELY
-    gap = size_between(-stopped.difference, -stopped.high, -stopped.low)
+    gap = size_with_ends(-stopped.difference, -stopped.high, -stopped.low)
     return (
         f"{stopped.configuration} stopped after {plural(stopped.after, 'question')}: worse than "
         f"{stopped.against} {IN_ITS_EYES}, by {gap} on "

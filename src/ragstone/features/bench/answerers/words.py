@@ -225,7 +225,8 @@ def _differences(*, by_labels: bool) -> list[Made[AnswerStanding]]:
     """Return how far each cell is below the best; by labels also what people would give, and the judge."""
 
     def of_test(row: AnswerStanding, name: str) -> str:
-        return size_with_ends(getattr(row.comparison, name)) if row.comparison else ""
+        gap = getattr(row.comparison, name) if row.comparison else None
+        return size_with_ends(gap.value, gap.low, gap.high) if gap else ""
 
     def below(row: AnswerStanding) -> str:
         unlabelled = row.comparison and row.comparison.n_labelled == 0
