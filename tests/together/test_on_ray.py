@@ -78,19 +78,19 @@ def test_the_file_is_the_local_engines_and_so_are_the_numbers(ray_here, fake_ope
 def test_a_killed_worker_loses_no_row_and_pays_again_only_for_what_was_in_flight(
     ray_here, fake_openai, tmp_path
 ):
-    here, _told = judged(fake_openai, tmp_path / "local", "local", 120)
+    here, _told = judged(fake_openai, tmp_path / "local", "local", 300)
     fake_openai.forget()
     fake_openai.latency_s = 0.05
     killed: list[int | None] = []
 
     def kill() -> None:
-        while fake_openai.n_requests < 30:
+        while fake_openai.n_requests < 60:
             time.sleep(0.01)
         killed.append(kill_a_worker())
 
     killer = threading.Thread(target=kill)
     killer.start()
-    there, _told = judged(fake_openai, tmp_path / "ray", "ray", 120, max_concurrency=8)
+    there, _told = judged(fake_openai, tmp_path / "ray", "ray", 300, max_concurrency=8)
     killer.join()
     assert killed[0] is not None
     assert there == here
