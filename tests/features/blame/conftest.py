@@ -43,7 +43,7 @@ def fake_openai(planted_run: PlantedRun) -> FakeOpenAI:
 
 
 @pytest.fixture
-def project(planted_run: PlantedRun, fake_openai: FakeOpenAI, tmp_path: Path) -> Settings:
+def project(planted_run: PlantedRun, answering_here: None, tmp_path: Path) -> Settings:
     """A project with the finished run: its settings."""
     shutil.copytree(planted_run.folder, tmp_path, dirs_exist_ok=True)
     return ragstone.load_settings(tmp_path / "ragstone.toml")

@@ -30,7 +30,9 @@ def shares(summary):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_gets_the_largest_blame_through_the_door(fault, tmp_path, fake_openai):
+def test_a_planted_fault_gets_the_largest_blame_through_the_door(
+    fault, tmp_path, fake_openai, answering_here
+):
     # 20 runs of each: benchmarks/blame.py. Judges that do not err here, so that one run is enough.
     rates, right = FAULTS[fault]
     sure = {name: value for name, value in SURE.items() if name != "lenient" or right != "judge"}

@@ -284,7 +284,7 @@ WORDS = st.text(st.sampled_from("ab 米é\n\t\u2028"), max_size=9)
 
 @given(WORDS, st.lists(st.tuples(WORDS, WORDS), max_size=4))
 def test_what_is_counted_without_a_layout_has_the_lines_that_rich_makes(said, rows):
-    console = Console(file=io.StringIO(), width=14, color_system=None)
+    console = Console(file=io.StringIO(), width=8, color_system=None)
     made = Table([Column("Name", text=True), Column("n")], [[*row] for row in rows], "t")
     for part in render_blocks([Heading(said, level=2), made]):
         assert _height_unwrapped(part, console) in (None, len(console.render_lines(part, pad=False)))

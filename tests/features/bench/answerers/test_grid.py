@@ -43,7 +43,13 @@ def write_bench(folder, fake):
 
 
 @pytest.fixture
-def settings(tmp_path, fake_openai):
+def settings(tmp_path, fake_openai, answering_here):
+    return write_bench(tmp_path, fake_openai)
+
+
+@pytest.fixture
+def settings_over_http(tmp_path, fake_openai):
+    """For what a server alone does: to take its time, and to know no model of a name."""
     return write_bench(tmp_path, fake_openai)
 
 
@@ -215,9 +221,9 @@ def test_a_bench_writes_numbers_rows_manifest_and_page(finished):
     assert set(manifest["files"]) == {name for name in names if name.endswith(".jsonl")}
 
 
-def test_model_that_cannot_be_reached_is_listed_and_loses_no_other(settings, fake_openai):
+def test_model_that_cannot_be_reached_is_listed_and_loses_no_other(settings_over_http, fake_openai):
     fake_openai.models = {"good"}
-    board = bench_answerers(settings).board
+    board = bench_answerers(settings_over_http).board
     assert {row.cell.model for row in board.standings} == {"openai/good"}
     assert {one.name for one in board.failed} == {
         f"poor · {each}" for each in ("retrieved", "gold+distractors", "gold", "none")
@@ -258,9 +264,9 @@ def test_cell_that_seldom_answers_has_too_few_scores(settings, fake_openai):
     assert rows["good · gold"].verdict == "best"
 
 
-def test_cost_tokens_and_seconds_are_those_of_the_answers(settings, fake_openai):
+def test_cost_tokens_and_seconds_are_those_of_the_answers(settings_over_http, fake_openai):
     fake_openai.latency_s = 0.05
-    rows = placed(bench_answerers(with_grid(settings, conditions=["gold"])))
+    rows = placed(bench_answerers(with_grid(settings_over_http, conditions=["gold"])))
     good, poor = rows["good · gold"], rows["poor · gold"]
     assert (good.spent.n_answers, good.spent.n_calls) == (10, 10)
     assert good.spent.cost_usd == pytest.approx((good.spent.input + good.spent.output) * 10 / 1e6)
@@ -365,18 +371,18 @@ def test_offline_asks_nobody(settings, fake_openai, says):
     assert fake_openai.n_requests == n_requests
 
 
-def test_judge_that_cannot_be_asked_is_told_and_no_answer_is_paid_for_twice(settings, fake_openai):
-    judge = msgspec.structs.replace(settings.judge, judges=["correctness"], model="openai/nobody")
+def test_judge_that_cannot_be_asked_is_told_and_no_answer_is_paid_for_twice(settings_over_http, fake_openai):
+    judge = msgspec.structs.replace(settings_over_http.judge, judges=["correctness"], model="openai/nobody")
     fake_openai.models = {"good", "poor"}
     judged = msgspec.structs.replace(
-        settings,
+        settings_over_http,
         judge=judge,
-        models={**settings.models, "openai/nobody": settings.models["openai/good"]},
+        models={**settings_over_http.models, "openai/nobody": settings_over_http.models["openai/good"]},
     )
     with pytest.raises(ModelError, match="does not exist"):
         bench_answerers(judged)
     n_requests = fake_openai.n_requests
-    bench_answerers(settings, force=True)
+    bench_answerers(settings_over_http, force=True)
     assert fake_openai.n_requests <= n_requests
 
 

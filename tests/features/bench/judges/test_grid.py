@@ -43,7 +43,13 @@ def write_bench(folder, fake):
 
 
 @pytest.fixture
-def settings(tmp_path, fake_openai):
+def settings(tmp_path, fake_openai, answering_here):
+    return write_bench(tmp_path, fake_openai)
+
+
+@pytest.fixture
+def settings_over_http(tmp_path, fake_openai):
+    """For what a server alone does: to take its time, and to know no model of a name."""
     return write_bench(tmp_path, fake_openai)
 
 
@@ -172,9 +178,9 @@ def test_a_bench_writes_numbers_judgements_rows_manifest_and_page(finished):
     assert "mine@shots=0" in manifest["judges"]
 
 
-def test_model_that_nobody_answers_for_loses_no_other(settings, fake_openai):
+def test_model_that_nobody_answers_for_loses_no_other(settings_over_http, fake_openai):
     fake_openai.models = {"dear"}
-    summary = bench_judges(with_grid(settings, limit=20))
+    summary = bench_judges(with_grid(settings_over_http, limit=20))
     assert DEAR in placed(summary)
     [failed] = summary.board.failed
     assert failed.name == CHEAP
@@ -211,9 +217,9 @@ def test_failures_are_counted_and_the_answers_left_out_for_all(settings, fake_op
     assert next(fit for fit in summary.choice.fits if fit.cell == CHEAP).n_failed == 1
 
 
-def test_cost_seconds_and_tokens_are_those_of_a_judgement(settings, fake_openai):
+def test_cost_seconds_and_tokens_are_those_of_a_judgement(settings_over_http, fake_openai):
     fake_openai.latency_s = 0.05
-    rows = placed(bench_judges(with_grid(settings, limit=20, repeats=2)))
+    rows = placed(bench_judges(with_grid(settings_over_http, limit=20, repeats=2)))
     dear, cheap = rows[DEAR].spent, rows[CHEAP].spent
     assert (dear.n_judged, dear.n_calls) == (40, 40)
     assert 0.05 <= dear.seconds_each < 2.0
