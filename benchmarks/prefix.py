@@ -89,11 +89,11 @@ class CachingEndpoint(FakeOpenAI):
         self._ready: dict[bytes, asyncio.Event] = {}
         self.script = self._answer
 
-    async def _reply(self, request: web.BaseRequest, content: bytes) -> web.StreamResponse:
+    async def _reply(self, request: web.BaseRequest, content: bytes, latency_s: float) -> web.StreamResponse:
         schema = schema_in(msgspec.json.decode(content))
         if schema is not None:
             await self._grammar(msgspec.json.encode(schema))
-        return await super()._reply(request, content)
+        return await super()._reply(request, content, latency_s)
 
     async def _grammar(self, schema: bytes) -> None:
         if schema in self._ready:
