@@ -5,6 +5,7 @@ on some of the shipped documents, the packaged embedder, Qdrant's folder, no mod
 that it does not get into, with an assistant that says what it is told.
 """
 
+import contextlib
 import json
 import shutil
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 from tests.support import open_meteo
 from tests.support.browser import Tab, opened_tab
+from tests.support.command import ragstone
 from tests.support.in_thread import free_port
 from tests.support.pdf import At, write_pdf
 from tests.support.served_assistant import PASSAGE, Scripted, said, served
@@ -91,11 +93,13 @@ def lines(folder: Path, pattern: str) -> list[dict]:
     return [json.loads(row) for file in sorted(folder.glob(pattern)) for row in file.read_text().splitlines()]
 
 
-def test_a_conversation_with_the_shipped_assistant(tmp_path):
-    with open_meteo.serving() as weather, opened_tab(loopback=True, locale="en-GB") as tab:
-        project(tmp_path, weather)
-        subprocess.run([RAGSTONE, "assistant", "build"], cwd=tmp_path, check=True, capture_output=True)
-        server, address = started(tmp_path)
+def test_a_conversation_with_the_shipped_assistant(folder):
+    with contextlib.ExitStack() as stack:
+        weather = stack.enter_context(open_meteo.serving())
+        project(folder, weather)
+        assert ragstone("assistant", "build").code == 0
+        tab = stack.enter_context(opened_tab(loopback=True, locale="en-GB"))
+        server, address = started(folder)
         try:
             tab.visit(address)
             converse(tab)
@@ -109,7 +113,7 @@ def test_a_conversation_with_the_shipped_assistant(tmp_path):
             server.communicate()
         assert tab.requests == []
         assert "Traceback" not in told
-    kept_rows(tmp_path)
+    kept_rows(folder)
 
 
 def converse(tab: Tab) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from tests.support.command import ragstone
 from tests.support.fake_openai import FakeOpenAI, serving_as
 
 RAGSTONE = Path(sys.executable).with_name("ragstone")
@@ -64,10 +65,9 @@ async def test_no_reply_that_a_client_has_seen_is_lost_when_the_server_is_killed
     (tmp_path / "documents" / "maize.txt").write_text("Maize is sown in April, when the soil is warm.\n")
     with serving_as("--piece", "0.005") as url:
         (tmp_path / "ragstone.toml").write_text(PROJECT.format(url=url))
-        built = await asyncio.create_subprocess_exec(
-            RAGSTONE, "assistant", "build", cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        assert await built.wait() == 0
+        monkeypatch.chdir(tmp_path)
+        built = await asyncio.to_thread(ragstone, "assistant", "build")
+        assert built.code == 0
         seen = []
         process, address = await started(tmp_path)
         async with aiohttp.ClientSession(address) as session:
