@@ -153,6 +153,18 @@ def followed(
     return follow
 
 
+def run_ragstone(arguments: list[str]) -> int:
+    """Return the exit code of a command in this process; the reader's own modules are read anew after it."""
+    here, path, before = str(Path.cwd()), list(sys.path), set(sys.modules)
+    try:
+        return docs.run_ragstone(arguments)
+    finally:
+        sys.path[:] = path
+        for name in sys.modules.keys() - before:
+            if (getattr(sys.modules[name], "__file__", None) or "").startswith(here):
+                del sys.modules[name]
+
+
 def _run(lesson: Lesson, block: Block, names: dict[str, object]) -> None:
     lines = block.text.replace("\\\n", " ").splitlines()
     if block.kind != "sh":
@@ -175,9 +187,9 @@ def _run_line(lesson: Lesson, line: str) -> None:
         return
     code = int(expected[1] if expected else 0)
     match shlex.split(lesson.real(line), comments=True):
-        case ["ragstone", *_] as words:
-            with _modules_as_they_were():
-                docs.run_command(words, code)
+        case ["ragstone", *arguments]:
+            ended = run_ragstone(arguments)
+            assert ended == code, f"{line}: exit code {ended}, not {code}"
         case ["python", *arguments]:
             subprocess.run([sys.executable, *arguments], check=True, timeout=120)
         case ["mkdir", name]:
@@ -186,19 +198,6 @@ def _run_line(lesson: Lesson, line: str) -> None:
             shutil.copytree(source, target)
         case _:
             docs.run_shell(Block("sh", lesson.real(line), ""), {})
-
-
-@contextlib.contextmanager
-def _modules_as_they_were() -> Iterator[None]:
-    """After the block, the reader's own modules are read anew: the next command would find other ones."""
-    here, path, before = str(Path.cwd()), list(sys.path), set(sys.modules)
-    try:
-        yield
-    finally:
-        sys.path[:] = path
-        for name in sys.modules.keys() - before:
-            if (getattr(sys.modules[name], "__file__", None) or "").startswith(here):
-                del sys.modules[name]
 
 
 def _free_port() -> int:
