@@ -256,7 +256,10 @@ def test_ctrl_c_keeps_finished_rows_leaves_no_process_and_no_traceback(tmp_path)
     while n_started(tmp_path / "started") < 2:
         assert run.poll() is None
         asyncio.run(asyncio.sleep(0.05))
-    asyncio.run(asyncio.sleep(2.0))
+    written = tmp_path / "j.jsonl.partial"
+    while not written.exists() or not written.stat().st_size:
+        assert run.poll() is None
+        asyncio.run(asyncio.sleep(0.05))
     group = run.pid
     os.killpg(group, signal.SIGINT)  # as a terminal does: all processes hear it
     _, said = run.communicate(timeout=60)
@@ -266,7 +269,7 @@ def test_ctrl_c_keeps_finished_rows_leaves_no_process_and_no_traceback(tmp_path)
     assert last.startswith("ragstone: stopped. ")
     assert "are in j.jsonl.partial" in last
     n_finished = int(last.split()[2])
-    partial = (tmp_path / "j.jsonl.partial").read_bytes().splitlines()
+    partial = written.read_bytes().splitlines()
     assert 0 < len(partial) == n_finished < 120_000
     with pytest.raises(ProcessLookupError):
         os.killpg(group, 0)
