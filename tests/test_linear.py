@@ -9,7 +9,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from tests.support.linear import GROWTH, Found, call_of, grow, hostile, patterns, text_of, worst
+from tests.support.linear import GROWTH, Found, call_of, grow, hostile, patterns, seconds_of, text_of, worst
 from tests.support.outside import ATOMS, BOUNDED, BUILT, ROUTINES, built, importer_of
 from tests.support.spans_of_shapes import SHAPES, spans_of
 
@@ -98,8 +98,10 @@ def test_an_answer_of_verdicts_and_negations_is_read_in_linear_time(lang):
     shapes += [f"{first} {second} " for first, second in pairwise(words)]
     for shape in shapes:
         short, long = (_numbered(shape, size) for size in (2_000, 8_000))
-        for _ in range(5):
-            if (long_s := _seconds(long)) < 0.025 or long_s < 5 * (short_s := _seconds(short)):
+        for _ in range(12):
+            if (long_s := seconds_of(says_true, long)) < 0.025 or long_s < 5 * (
+                short_s := seconds_of(says_true, short)
+            ):
                 break
         else:
             pytest.fail(f"{shape!r}: {short_s:.3f} s, and {long_s:.3f} s for 4 times the text")
@@ -108,14 +110,6 @@ def test_an_answer_of_verdicts_and_negations_is_read_in_linear_time(lang):
 def _numbered(shape: str, size: int) -> str:
     """Return a text of so many characters; a clause of it has its number where the shape has one."""
     return "".join(shape.format(n=n) for n in range(size // (len(shape) + 1))) + ", that is so"
-
-
-def _seconds(text: str) -> float:
-    for cached in (truth_clauses._words, truth_clauses._n_unknown):
-        cached.cache_clear()
-    began = time.thread_time()
-    says_true(text)
-    return time.thread_time() - began
 
 
 def test_a_file_of_an_importer_holds_the_text():
