@@ -45,7 +45,9 @@ class AgentProject:
             for at, parent in enumerate(parents, 1)
             for folder in _folders_in(parent)
             for files in [[*folder.iterdir()]]
-            if not any(_leads_out(file, roots) for file in files)
+            if not any(
+                file.is_symlink() and not roots & {*file.resolve().parents} for file in files
+            )  # leads out
             and holds_run(folder, {file.name for file in files}, kind_of_bench)
         ]
         folders.sort(key=lambda numbered: (-numbered[1].stat().st_mtime, numbered[1].name))
@@ -91,11 +93,6 @@ class AgentProject:
             folder = self.settings.path(name)
             if folder.is_dir():
                 yield folder
-
-
-def _leads_out(file: Path, roots: set[Path]) -> bool:
-    """Return whether a file, of a folder inside the roots, is a link to somewhere outside of them."""
-    return file.is_symlink() and not roots & {*file.resolve().parents}
 
 
 def plain_name(name: str) -> str:

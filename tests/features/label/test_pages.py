@@ -861,7 +861,8 @@ def test_chosen_answers_are_a_queue_that_is_no_sample(olga, run, says):
 
 def test_a_draw_from_a_run_of_chosen_answers_is_no_sample(olga, run, says):
     summary = run / "runs/mine/summary.json"
-    summary.write_text(json.dumps({"chosen": {"of": "all", "where": "containment < 0.5"}}))
+    chosen = {"of": "all", "where": "containment < 0.5"}
+    summary.write_text(json.dumps({"counts": {}, "metrics": [], "chosen": chosen}))
     made(olga, by="random", n=5, name="part")
     queue = read_queue(run / ".ragstone/workbench/queues", "part")
     assert (queue.choice.where, queue.is_sample) == ("containment < 0.5", False)
