@@ -183,6 +183,45 @@ def test_a_sentence_says_what_was_expected(says, name, argument, value):
     says(caught.value)
 
 
+SCORED = [
+    ragstone.Judgement(
+        question_id=name, system="default", judge="right", metric="correctness", status="scored",
+        model="none", prompt_version=1, score=1.0, scale=(0, 1),
+    )
+    for name in "ab"
+]  # fmt: skip
+WRONG_VALUES: dict[str, Callable[[], object]] = {
+    "a way of choosing that only pairs have": lambda: ragstone.next_to_label(SCORED, n=1, by="difference"),
+    "a way of choosing that there is not": lambda: ragstone.next_to_label(SCORED, n=1, by="randon"),  # type: ignore[arg-type]
+    "no answers to label": lambda: ragstone.next_to_label(SCORED, n=0),
+    "no pairs to label": lambda: ragstone.pairs_to_label(SCORED, SCORED, n=0),
+    "no gaps to label": lambda: ragstone.gaps_to_label(SCORED, [], n=0),
+    "a signal that there is not": lambda: ragstone.store_spans(b"", signal="metrics"),  # type: ignore[arg-type]
+    "an encoding that there is not": lambda: ragstone.store_spans(b"", encoding="xml"),  # type: ignore[arg-type]
+    "a list compared with itself": lambda: ragstone.compare(SCORED, SCORED),
+    "a best end that there is not": lambda: ragstone.judge_function(best="low"),  # type: ignore[arg-type]
+    "labels without one": lambda: ragstone.judge_function(labels={}),
+    "more flips than attacks": lambda: ragstone.attack(["right"], most_flips=3),
+    "tables read in no known way": lambda: ragstone.IngestOptions(tables="lines"),  # type: ignore[arg-type]
+    "duplicates treated in no known way": lambda: ragstone.IngestOptions(duplicates="keep"),  # type: ignore[arg-type]
+    "files of no size": lambda: ragstone.IngestOptions(max_file_mb=0),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_a_value_that_there_is_not_is_refused_with_those_that_there_are(says, name):
+    with pytest.raises(RagstoneError) as caught:
+        WRONG_VALUES[name]()
+    says(caught.value)
+
+
+def test_values_that_there_are_pass():
+    for by in ("random", "stratified"):
+        assert len(ragstone.next_to_label(SCORED, n=1, by=by)) == 1
+    assert ragstone.compare(SCORED, [*SCORED]).n_shared == 2
+    assert ragstone.IngestOptions(tables="whole", duplicates="ignore", processes=1).max_file_mb == 200
+
+
 READERS = ["read_certificate", "read_qrels", "read_run", "read_summary", "read_trec_run"]
 
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType, TracebackType, UnionType
-from typing import Any, ParamSpec, TypeVar, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
 FEW_NAMES = 12  # that a message lists beside the closest ones
 
@@ -117,16 +117,21 @@ def checks_arguments(function: Callable[P, Out]) -> Callable[P, Out]:
     """Decorate a function that is called from Python: settings, runs, paths are what its signature says.
 
     Others are refused by one sentence (DataError, for settings ConfigError), and every mistake is without
-    frames. An argument is checked where its annotation names nothing but texts, paths and classes of ours.
+    frames. An argument is checked where its annotation names nothing but texts, paths and classes of ours, or
+    lists the values that there are (`Literal`; then ConfigError).
     """
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
-    classes = {name: _classes(kind) for name, kind in function.__annotations__.items() if name != "return"}
+    annotations = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+    classes = {name: _classes(kind) for name, kind in annotations.items()}
+    choices = {name: get_args(kind) for name, kind in annotations.items() if get_origin(kind) is Literal}
 
     @functools.wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> Out:
         with without_frames():
             for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+                if name in choices and value not in choices[name]:
+                    raise ConfigError(f"{name}: there is no {value!r}. {nearest(str(value), choices[name])}")
                 kinds = classes.get(name, ())
                 if kinds and not isinstance(value, kinds):
                     error = ConfigError if kinds[0].__name__ == "Settings" else DataError

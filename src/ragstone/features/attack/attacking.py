@@ -71,6 +71,8 @@ def plan_attack(
     for name, number in (("limit", limit), ("each", each)):
         if number is not None and number < 1:
             raise ConfigError(f"{name} = {number}: give 1 or more, or leave it out for all.")
+    if most_flips is not None and not 0 <= most_flips <= 1:
+        raise ConfigError(f"most_flips = {most_flips:g}: give a share of attacks from 0 to 1, such as 0.05.")
     everything = families is None and probes is None
     tried = load_families(families) if everything or families is not None else []
     pairwise = [judge.name for judge in judges if judge.compares_two]

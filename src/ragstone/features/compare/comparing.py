@@ -72,10 +72,10 @@ def compare(
     """
     a, b = _placed(a), _placed(b)
     paths = [Path(run).resolve() for run in (a, b) if isinstance(run, os.PathLike | str)]
-    if len(paths) == 2 and paths[0] == paths[1] and system_a == system_b:
+    if (a is b or (len(paths) == 2 and paths[0] == paths[1])) and system_a == system_b:
         raise DataError(
-            f"{os.fspath(a) if isinstance(a, os.PathLike) else a}: A and B are the same run, so nothing can "
-            "differ. Name another run, or two systems of this one: system_a and system_b (--system-a NAME "
+            f"{os.fspath(a) if isinstance(a, os.PathLike | str) else 'the first list'}: A and B are the same "
+            "run, so nothing can differ. Name another run, or two systems of this one: system_a and system_b (--system-a NAME "
             "--system-b NAME)."
         )
     rows = _questions(questions)

@@ -14,7 +14,7 @@ from ragstone.kernel.engine.digests import hexdigest
 from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.records import Document, Question, references
 from ragstone.kernel.retrieval.relevance import relevant_documents
-from ragstone.kernel.runs.folders import MANIFEST
+from ragstone.kernel.runs.folders import MANIFEST, SUMMARY
 from ragstone.kernel.runs.run import CERTIFICATE, read_certificate, read_manifest
 from ragstone.kernel.tables import read_rows
 from ragstone.kernel.tables.formats import ending_of
@@ -141,6 +141,10 @@ def diff_sets(a: Path | str, b: Path | str, *, runs: Path | str | None = None) -
 
 
 def _file_of(path: Path) -> Path:
+    if (path / SUMMARY).is_file() and not (path / QUESTIONS).is_file():
+        raise DataError(
+            f"{path}: this run has no file of questions. Give the file of questions that it judged."
+        )
     return path / QUESTIONS if (path / MANIFEST).is_file() else path
 
 

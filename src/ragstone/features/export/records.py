@@ -55,9 +55,8 @@ def export_record(
     called `data` for Every Eval Ever. system: which one, where the run has several. organization: whose
     system it is, for Every Eval Ever; dataset: OWNER/NAME of the benchmark, for the Hub. Scales, numbers and
     intervals are the run's own; docs/how-to/export.md says what each format cannot hold. Raises DataError
-    for a path
-    of another kind, a file that exists if `force` is not given, and a run in which nothing was judged;
-    ConfigError where the organisation or the benchmark is missing.
+    for a file that exists if `force` is not given, and for a run in which nothing was judged; ConfigError for
+    a path of another kind, and where the organization or the benchmark is missing.
     """
     path = Path(path)
     kind, paths, judged = _plan(

@@ -200,19 +200,9 @@ def draw(chances: Floats, order: Codes, rng: np.random.Generator) -> Codes:
     return rng.permutation(order[np.minimum(places, len(order) - 1)])
 
 
-Way = Literal[
-    "random",
-    "stratified",
-    "uncertain",
-    "disagreement",
-    "ppi",
-    "difference",
-    "gaps",
-    "chosen",
-    "picked",
-    "mode",
-]
-WAYS: tuple[Way, ...] = get_args(Way)[:5]  # of single answers; `difference` draws pairs, the others none
+AnswerWay = Literal["random", "stratified", "uncertain", "disagreement", "ppi"]
+Way = Literal[AnswerWay, "difference", "gaps", "chosen", "picked", "mode"]  # `difference` draws pairs
+WAYS: tuple[AnswerWay, ...] = get_args(AnswerWay)
 NO_SAMPLE: tuple[Way, ...] = ("gaps", "chosen", "picked")
 EQUAL: tuple[Way, ...] = ("random", "stratified")
 SPREAD_EVENLY = ("system", "score")

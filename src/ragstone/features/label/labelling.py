@@ -10,8 +10,8 @@ from ragstone.features.label._choosing import (
     EQUAL,
     SPREAD_EVENLY,
     AnswerDraw,
+    AnswerWay,
     DrawnAnswer,
-    Way,
     choose,
     choose_left,
 )
@@ -20,7 +20,7 @@ from ragstone.features.label._policies import keep_policy, tidied
 from ragstone.features.label._policies import policy_digest as policy_digest
 from ragstone.kernel.config import Settings
 from ragstone.kernel.decimals import scale_text
-from ragstone.kernel.errors import DataError, checks_arguments, takes_rows
+from ragstone.kernel.errors import ConfigError, DataError, checks_arguments, takes_rows
 from ragstone.kernel.records import Answer, Judgement, Label, Row
 from ragstone.kernel.runs.joined import FinishedRun
 
@@ -63,7 +63,7 @@ def next_to_label(
     *,
     n: int,
     answers: Iterable[Answer] = (),
-    by: Way = "stratified",
+    by: AnswerWay = "stratified",
     strata: Sequence[str] = SPREAD_EVENLY,
     seed: int = 0,
 ) -> list[ToLabel]:
@@ -78,8 +78,10 @@ def next_to_label(
     random, the first half of them is as good a sample as all. The judge is the first that asks a model, else
     the first; its metric is the one to label. Answers to questions that it was tuned on are left out: their
     labels would not count. answers: where the texts to read, and tags, come from. Raises DataError if all
-    have labels, and where nothing tells the answers apart in the way asked for.
+    have labels, and where nothing tells the answers apart in the way asked for; ConfigError for another way
+    (pairs_to_label, gaps_to_label and chosen_to_label choose in their own) and for an n below 1.
     """
+    _check_count(n)
     texts = {(row.question_id, row.system): row for row in answers}
     choice = AnswerDraw(by=by, n=n, strata=tuple(strata), seed=seed)
     tags = {key: row.tags for key, row in texts.items() if row.tags}
@@ -103,8 +105,11 @@ def chosen_to_label(
 
     where: as of FinishedRun.where. n: how many at most, drawn at random; None for all. The rows carry the
     filter as `chosen`: means and agreement with a judge would be those of the choice, so `agree` and
-    `compare` do not take their labels. Raises DataError where nothing is left to label.
+    `compare` do not take their labels. Raises DataError where nothing is left to label, ConfigError for an n
+    below 1.
     """
+    if n is not None:
+        _check_count(n)
     labelled = list(labels)
     left = [(row["question_id"], row["system"]) for row in run.where(where)]
     choice = AnswerDraw(by="chosen", n=len(left) if n is None else n, metric=metric, seed=seed, where=where)
@@ -115,6 +120,11 @@ def chosen_to_label(
         )
         for drawn in choose_left(run.judgements, labelled, choice, left)
     ]
+
+
+def _check_count(n: int) -> None:
+    if n < 1:
+        raise ConfigError(f"n is {n}: ask for 1 or more.")
 
 
 def _draw_name(choice: AnswerDraw, chosen: Sequence[DrawnAnswer]) -> str:
@@ -139,8 +149,9 @@ def gaps_to_label(
 
     The most telling gap comes first; of one that has more rows they are drawn. The rows carry `again`: they
     were chosen because grades differ on them, so their labels say how many flip, and nothing of all answers.
-    Raises DataError where no gap is found.
+    Raises DataError where no gap is found, ConfigError for an n below 1.
     """
+    _check_count(n)
     texts = {(row.question_id, row.system): row for row in answers}
     judged = list(judgements)
     reports = spec_gaps(judged, labels, metric=metric, policy=policy, seed=seed)
@@ -192,8 +203,10 @@ def pairs_to_label(
     questions or more tell where the judge's difference errs; without them it is guessed from what the judge
     says of its own doubt, from how far its scores lie apart, and answers that are the same words are hardly
     ever drawn (answers_a, answers_b). runs: what `run` says where both systems have one name. Raises
-    DataError as the draw cannot be made: no shared question, judge or system.
+    DataError where the draw cannot be made: no shared question, judge or system; ConfigError for an n below
+    1.
     """
+    _check_count(n)
     rows_a, rows_b = list(a), None if b is None else list(b)
     names = compared_sides(rows_a, rows_b, system_a, system_b)
     texts_a = {(row.question_id, row.system): row for row in answers_a}

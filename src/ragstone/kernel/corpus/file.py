@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from ragstone.kernel.errors import ConfigError, nearest
+
 
 class Skipped(msgspec.Struct, frozen=True):
     """A file, or a row of one, that gave no document, and why."""
@@ -24,10 +26,11 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
     a file is read as text whatever its ending. tables: a document for each row of CSV, XLSX and JSONL
     files, or for each table as a `whole`. columns: field of a document -> the column, or columns, that it is
     taken from. duplicates: documents that repeat an earlier one are reported, or dropped as well,
-    or not looked for: then documents need not fit into memory.
+    or not looked for (`ignore`, which ragstone.toml does not know): then documents need not fit into memory.
     max_file_mb: larger files are skipped. without_extras: so are those that need a package which is not
     installed; else that is an error, before anything is read. processes: how many read side by side; by
-    default as many as there are cores where there is enough to do, else none but this one.
+    default as many as there are cores where there is enough to do, else none but this one. Raises ConfigError
+    for other values.
     """
 
     glob: Sequence[str] = ()
@@ -37,6 +40,16 @@ class IngestOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_file_mb: int = 200
     without_extras: bool = False
     processes: int | None = None
+
+    def __post_init__(self) -> None:
+        known = {"tables": ("rows", "whole"), "duplicates": ("report", "drop", "ignore")}
+        for name, values in known.items():
+            if getattr(self, name) not in values:
+                raise ConfigError(f"{name}: there is no {getattr(self, name)!r}. {nearest('', values)}")
+        for name in ("max_file_mb", "processes"):
+            number = getattr(self, name)
+            if number is not None and number < 1:
+                raise ConfigError(f"{name} = {number}: give 1 or more.")
 
 
 class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -102,6 +102,8 @@ def _answers(run: Path, questions: Collection[str], limit: int) -> list[Answer]:
         raise DataError(f"{run}: it has no answers to try a prompt on. Name a run of `ragstone run`.")
     if max(len(questions), 0 if questions else limit) > MOST_ROWS:
         raise ConfigError(f"a prompt is tried on at most {MOST_ROWS} rows. Choose fewer.")
+    if not questions and limit < 1:
+        raise ConfigError(f"limit = {limit}: give 1 to {MOST_ROWS} rows.")
     file = rows_in(run, "questions")
     known = {row.id: row for row in read_rows(file, Question)} if file else {}
     rows = (row for row in read_rows(sheet, Answer) if not questions or row.question_id in questions)

@@ -37,6 +37,8 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
             f"scale={self.scale}: give the lowest score, then the highest, such as (0, 10)": not (
                 math.isfinite(low) and math.isfinite(high) and low < high
             ),
+            f"best={self.best!r}: give 'highest' or 'lowest'": self.best not in (None, "highest", "lowest"),
+            "labels={}: give the score of each label, or leave labels out": self.labels == {},
             f"name={self.name!r}: write it in lower-case letters, digits and _": bool(
                 self.name and not NAME.fullmatch(self.name)
             ),
