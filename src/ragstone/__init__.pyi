@@ -78,7 +78,6 @@ from .features.modes.finding import modes_to_label as modes_to_label
 from .features.modes.values import ModesSummary as ModesSummary
 from .features.report.page import write_report as write_report
 from .features.retrieve.ranking import retrieve as retrieve
-from .features.retrieve.trec import read_qrels as read_qrels
 from .features.retrieve.trec import read_trec_run as read_trec_run
 from .features.review.applying import apply_review as apply_review
 from .features.review.decisions import Decision as Decision
@@ -170,6 +169,7 @@ from .kernel.records import Turn as Turn
 from .kernel.records import Verdict as Verdict
 from .kernel.retrieval.evaluate import evaluate_rankings as evaluate_rankings
 from .kernel.retrieval.evaluate import measure_queries as measure_queries
+from .kernel.retrieval.qrels import read_qrels as read_qrels
 from .kernel.retrieval.relevance import same_documents as same_documents
 from .kernel.retrieval.summary import RetrievalSummary as RetrievalSummary
 from .kernel.runs.blamed import BlameSummary as BlameSummary

@@ -2,7 +2,6 @@ import pytest
 
 from ragstone.features.retrieve.trec import (
     label_questions,
-    read_qrels,
     read_trec_run,
     write_trec_run,
 )
@@ -41,20 +40,11 @@ def test_the_score_decides_and_the_rank_settles_ties(tmp_path):
     assert [item.document_id for item in read.items] == ["first", "second", "low"]
 
 
-def test_qrels_keep_every_grade_and_label_with_those_above_zero(tmp_path):
-    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq1 0 c 2\nq2 0 a -1\n")
-    qrels = read_qrels(tmp_path / "qrels")
-    assert qrels == {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": -1}}
+def test_questions_are_labelled_with_documents_graded_above_zero():
+    qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": -1}}
     questions = [Question(id=name, question="?") for name in ("q1", "q2", "q3")]
     labelled = label_questions(questions, qrels)
     assert [question.document_ids for question in labelled] == [["a", "c"], None, None]
-
-
-def test_a_document_with_two_grades_is_an_error(tmp_path, says):
-    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 a 0\n")
-    with pytest.raises(DataError) as error:
-        read_qrels(tmp_path / "qrels")
-    says(error.value)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +64,6 @@ def test_other_wrong_files_are_named(tmp_path, says):
     says(error.value)
     with pytest.raises(DataError) as error:
         read_trec_run(tmp_path / "absent")
-    says(error.value)
-    with pytest.raises(DataError) as error:
-        read_qrels(tmp_path / "run")
     says(error.value)
     with pytest.raises(DataError) as error:
         write_trec_run(tmp_path / "bad", [ranking("p", a=1.0), ranking("q", **{"a b": 1.0})])

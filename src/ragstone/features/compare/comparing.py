@@ -75,8 +75,8 @@ def compare(
     if (a is b or (len(paths) == 2 and paths[0] == paths[1])) and system_a == system_b:
         raise DataError(
             f"{os.fspath(a) if isinstance(a, os.PathLike | str) else 'the first list'}: A and B are the same "
-            "run, so nothing can differ. Name another run, or two systems of this one: system_a and system_b (--system-a NAME "
-            "--system-b NAME)."
+            "run, so nothing can differ. Name another run, or two systems of this one: system_a and system_b "
+            "(--system-a NAME --system-b NAME)."
         )
     rows = _questions(questions)
     sides = (read_judged(a, "the first list", rows), read_judged(b, "the second list", rows))

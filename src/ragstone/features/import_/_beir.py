@@ -14,9 +14,9 @@ from ragstone.features.import_._rows import (
 )
 from ragstone.features.import_._sheets import open_sheet
 from ragstone.features.import_._tables import read_documents
-from ragstone.features.import_._trec import read_graded
 from ragstone.kernel.errors import DataError, nearest
 from ragstone.kernel.records import Question
+from ragstone.kernel.retrieval.qrels import read_qrels
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 USUAL = "test"
@@ -37,7 +37,7 @@ def read_beir(source: Source, options: ImportOptions) -> Iterator[Found]:
             f"holds {CORPUS}, {QUERIES} and {QRELS}, or name files instead of the folder."
         )
     split = _split(folder, options.split)
-    grades = read_graded(folder / QRELS / f"{split}.tsv") if split else None
+    grades = read_qrels(folder / QRELS / f"{split}.tsv") if split else None
     for question_id, graded in (grades or {}).items():
         yield Grades(question_id, graded)
     if (folder / CORPUS).is_file():

@@ -1,9 +1,8 @@
-"""TREC's files: topics, qrels and documents, each told by what it looks like; and the qrels of BEIR."""
+"""TREC's files: topics, qrels and documents, each told by what it looks like."""
 
 import html
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from ragstone.features.import_._rows import (
     Cells,
@@ -18,41 +17,7 @@ from ragstone.features.import_._rows import (
 from ragstone.features.import_._sheets import line_of, open_text, read_text
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document
-
-HEADER = frozenset({"query-id", "query_id", "qid", "question_id"})
-
-
-def read_graded(path: Path) -> dict[str, dict[str, int]]:
-    """Return question id -> document id -> grade, in the order of the file.
-
-    A line is `question 0 document grade`, as trec_eval reads it, or `question document grade` with tabs, as
-    in BEIR; a header is passed over. Raises DataError by file and line, and for a document that a question
-    grades twice, differently.
-    """
-    grades: dict[str, dict[str, int]] = {}
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            # Ids of BEIR may hold spaces, so that tabs go before.
-            tabs = line.strip().count("\t") >= 2
-            cells = [cell.strip() for cell in line.strip().split("\t")] if tabs else line.split()
-            if not cells or (number == 1 and cells[0] in HEADER):
-                continue
-            try:
-                question, document, grade = cells[0], cells[-2], int(float(cells[-1]))
-            except (ValueError, IndexError, OverflowError):
-                grade = None
-            if grade is None or len(cells) not in (3, 4):
-                raise DataError(
-                    f"{path}:{number}: expected `question 0 document grade` or `question document grade`, "
-                    f"got {line.strip()[:80]!r}."
-                )
-            if grades.setdefault(question, {}).setdefault(document, grade) != grade:
-                raise DataError(
-                    f"{path}:{number}: question {question!r} grades document {document!r} a second "
-                    "time, with another grade. Delete one of the two lines."
-                )
-    return grades
-
+from ragstone.kernel.retrieval import qrels
 
 _ANY_CASE = re.DOTALL | re.IGNORECASE
 _NUMBER = r"""\s[^<>]{0,200}?number\s*+=\s*+["'](?P<number>[^"'<>]{0,200}+)["'][^<>]{0,200}+"""
@@ -129,7 +94,7 @@ def read_pairs(source: Source, options: ImportOptions) -> Iterator[Found]:
 
 def read_qrels(source: Source, _options: ImportOptions) -> Iterator[Found]:
     """Yield what a file of qrels says of each question."""
-    for question_id, grades in read_graded(source.path).items():
+    for question_id, grades in qrels.read_qrels(source.path).items():
         yield Grades(question_id, grades)
 
 

@@ -40,7 +40,9 @@ Size = Annotated[int | None, typer.Option("--size", min=1, help="Maximum charact
 Embedder = Annotated[str | None, typer.Option("--embedder", help="Embedder for dense and hybrid.")]
 Qrels = Annotated[
     Path | None,
-    typer.Option("--qrels", help="TREC qrels: the relevant documents, instead of the questions' own."),
+    typer.Option(
+        "--qrels", help="Qrels of TREC or BEIR: the relevant documents, instead of the questions' own."
+    ),
 ]
 Trec = Annotated[Path | None, typer.Option("--trec", help="Also write a TREC run file.")]
 SeedOrSettings = Annotated[

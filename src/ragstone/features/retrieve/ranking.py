@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ragstone.features.retrieve._failed import FailedQuestion, failed_questions
-from ragstone.features.retrieve.trec import Grades, label_questions, read_qrels, read_trec_run, write_trec_run
+from ragstone.features.retrieve.trec import Grades, label_questions, read_trec_run, write_trec_run
 from ragstone.kernel.config import Settings, choose, load_settings
 from ragstone.kernel.dataset.stale import check_evidence
 from ragstone.kernel.embedding.model import Embed
@@ -30,6 +30,7 @@ from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
 from ragstone.kernel.retrieval.evaluate import measure_queries, summarise_queries
 from ragstone.kernel.retrieval.informative import score_quality
+from ragstone.kernel.retrieval.qrels import read_qrels
 from ragstone.kernel.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.kernel.retrieval.search import build_search
 from ragstone.kernel.retrieval.summary import RetrievalSummary

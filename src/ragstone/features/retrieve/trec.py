@@ -1,9 +1,8 @@
-"""Rankings and relevance as TREC run files and qrels, which trec_eval and its kin read and write."""
+"""Rankings as TREC run files, which trec_eval and its kin read and write; and questions with their qrels."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -12,7 +11,6 @@ from ragstone.kernel.records import Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.evaluate import ranked_documents
 from ragstone.kernel.tables import partial_path
 
-T = TypeVar("T")
 Grades = Mapping[str, int]
 """Document id -> its grade; above 0 is relevant."""
 
@@ -48,7 +46,7 @@ def read_trec_run(path: Path | str) -> list[Ranking]:
     line for a line that is none of a run's, and for a document that a ranking names twice.
     """
     by_ranking: dict[tuple[str, str], list[tuple[float, int, str]]] = {}
-    for question, document, rank, score, retriever in _parsed(path, _run_line):
+    for question, document, rank, score, retriever in _run_lines(path):
         by_ranking.setdefault((question, retriever), []).append((-score, rank, document))
     for (question, _), items in by_ranking.items():
         if len({document for _, _, document in items}) < len(items):
@@ -61,20 +59,6 @@ def read_trec_run(path: Path | str) -> list[Ranking]:
         )
         for (question, retriever), items in by_ranking.items()
     ]
-
-
-@checks_arguments
-def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
-    """Return question id -> document id -> grade, in order of appearance; above 0 is relevant.
-
-    As `qrels` of evaluate_rankings the grades count in nDCG. Raises DataError by file and line, and for a
-    document that one question gives two grades.
-    """
-    qrels: dict[str, dict[str, int]] = {}
-    for question, document, grade in _parsed(path, _qrels_line):
-        if qrels.setdefault(question, {}).setdefault(document, grade) != grade:
-            raise DataError(f"{path}: question {question!r} gives document {document!r} two grades.")
-    return qrels
 
 
 def label_questions(questions: Iterable[Question], qrels: Mapping[str, Grades]) -> list[Question]:
@@ -95,19 +79,15 @@ def _run_line(cells: Sequence[str]) -> tuple[str, str, int, float, str]:
     return question, document, int(rank), float(score), retriever
 
 
-def _qrels_line(cells: Sequence[str]) -> tuple[str, str, int]:
-    question, _, document, grade = cells
-    return question, document, int(grade)
-
-
-def _parsed(path: Path | str, parse: Callable[[Sequence[str]], T]) -> Iterator[T]:
-    kind = "question Q0 document rank score retriever" if parse is _run_line else "question 0 document grade"
+def _run_lines(path: Path | str) -> Iterator[tuple[str, str, int, float, str]]:
     with explaining(f"{path}: cannot be read", "", OSError, UnicodeDecodeError):
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            yield parse(line.split())
+            yield _run_line(line.split())
         except ValueError:
-            raise DataError(f"{path}:{number}: expected `{kind}`, got {line[:80]!r}.") from None
+            raise DataError(
+                f"{path}:{number}: expected `question Q0 document rank score retriever`, got {line[:80]!r}."
+            ) from None
