@@ -43,6 +43,16 @@ def write_settings(folder: Path, base_url: str, more: str = "") -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("more", "is_told"), [("", False), ('budget_per_day = "50calls"', True)], ids=["no budget", "a budget"]
+)
+def test_yes_forecasts_only_where_a_budget_of_the_day_is_set(fake_openai, tmp_path, more, is_told):
+    write_log(tmp_path, 2)
+    write_settings(tmp_path, fake_openai.base_url, more)
+    ran = ragstone("watch", "log.jsonl", "--yes")
+    assert (ran.code, "Forecast" in ran.err) == (0, is_told)
+
+
 def test_what_was_read_and_judged_is_told(fake_openai, tmp_path, says):
     write_log(tmp_path, 5)
     with (tmp_path / "log.jsonl").open("a") as file:

@@ -98,6 +98,45 @@ def test_steps_survive_a_file_of_ours(tmp_path: Path) -> None:
     assert list(read_rows(tmp_path / "sheet.jsonl", Answer)) == rows
 
 
+ROOT_RUN = {
+    "id": "r",
+    "trace_id": "r",
+    "run_type": "chain",
+    "inputs": {"question": "Is it wet?"},
+    "outputs": {"answer": "Yes."},
+    "prompt_tokens": 150,
+    "completion_tokens": 25,
+    "total_cost": 0.004,
+}
+MODEL_RUN = {
+    "trace_id": "r",
+    "parent_run_id": "r",
+    "run_type": "llm",
+    "inputs": {"prompt": "wet?"},
+    "outputs": {"text": "Yes."},
+}
+
+
+def test_a_root_run_of_langsmith_tells_what_the_runs_below_it_took() -> None:
+    [row] = read(ROOT_RUN)
+    assert (row.usage, row.cost_usd) == (Usage(input=150, output=25, calls=1), 0.004)
+    [row] = read(ROOT_RUN, {**MODEL_RUN, "id": "c"})
+    assert (row.usage, row.cost_usd) == (Usage(input=150, output=25, calls=1), 0.004)
+
+
+def test_calls_that_tell_their_tokens_count_once() -> None:
+    told = {"prompt_tokens": 75, "completion_tokens": 10, "total_cost": 0.001}
+    [row] = read(ROOT_RUN, *({**MODEL_RUN, "id": name, **told} for name in "cd"))
+    assert (row.usage, row.cost_usd) == (Usage(input=150, output=20, calls=2), 0.002)
+
+
+def test_a_message_in_the_output_of_a_chain_is_one_call_of_several_and_no_sum() -> None:
+    message = {"type": "ai", "content": "Yes.", "usage_metadata": {"input_tokens": 9, "output_tokens": 1}}
+    bare = {name: ROOT_RUN[name] for name in ("id", "trace_id", "run_type", "inputs")}
+    [row] = read({**bare, "outputs": {"messages": [message]}})
+    assert row.usage is None
+
+
 class TestSpans:
     def test_order_is_that_of_time_and_a_span_without_one_stays_where_it_was(self) -> None:
         [row] = read(agent("a", "q"), tool("y", "a", 3), tool("x", "a", 1), tool("z", "a", None))

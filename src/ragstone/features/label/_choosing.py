@@ -371,7 +371,7 @@ def _all_scores(rows_of: Mapping[JudgeId, Sequence[Judgement]], metric: str) -> 
     return scores_of
 
 
-def way_of(name: str) -> Way:
+def way_of(name: str) -> AnswerWay:
     """Return a way to choose by its name. Raises DataError naming all of them."""
     for method in WAYS:
         if method == name:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragstone.features.label._choosing import SPREAD_EVENLY, Way
+from ragstone.features.label._choosing import SPREAD_EVENLY, AnswerWay
 from ragstone.features.label.labelling import (
     ToLabel,
     chosen_to_label,
@@ -23,7 +23,7 @@ def drawn_rows(
     labels: Path | None,
     sheet: Path | None,
     *,
-    by: Way,
+    by: AnswerWay,
     strata: Sequence[str] | None,
     metric: str | None,
     count: int,

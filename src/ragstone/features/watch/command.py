@@ -124,7 +124,10 @@ def watch(
             say(line)
         if judgements:
             watcher.take(judgements, progress=bars)
-        if asking and (forecast or not (offline or (yes and budget is None))):
+        unheard = (
+            yes and watcher.section.budget_per_day is None
+        )  # nobody to ask, and no amount to compare with
+        if asking and (forecast or not (offline or unheard)):
             tell_forecast(watcher.forecast(), only=forecast, yes=yes, json=json)
         summary = watcher.judge(read, asking=asking, today=utc_today(), offline=offline, progress=bars)
         if follow and sources:

@@ -110,13 +110,17 @@ def _run(number: int, run: Mapping[str, Any]) -> TraceStep:
     extra = fields_in(decoded(run.get("extra")))
     metadata = {**fields_in(extra.get("metadata")), **fields_in(decoded(run.get("metadata")))}
     sent, made = decoded(run.get("inputs")), decoded(run.get("outputs"))
+    kind = _KINDS.get(str(run.get("run_type")), "other")
+    # LangSmith sums up in a run what the runs below it took: a root that is exported alone tells it all.
+    # Messages in the output of such a run have the tokens of one call.
+    totals = {name: run[name] for name in (*_GIVEN, *_MADE) if run.get(name) is not None}
     return _step(
         number,
         {**run, "trace_id": run.get("trace_id") or run.get("id"), "parent": run.get("parent_run_id")},
-        kind=_KINDS.get(str(run.get("run_type")), "other"),
+        kind=kind,
         given=sent,
         made=made,
-        usage={**fields_in(_usage(made)), **{name: run[name] for name in (*_GIVEN, *_MADE) if name in run}},
+        usage={**fields_in(_usage(made)), **totals} if kind == "model" else totals,
         model=metadata.get("ls_model_name") or fields_in(extra.get("invocation_params")).get("model"),
         error=run.get("error"),
         notes=metadata,
@@ -185,6 +189,7 @@ def _step(
     cached = count_in(details, ["cache_read", "cached_tokens"]) or 0
     heard, replies = ([] if kind == "tool" else messages_of(side) for side in (given, made))
     is_tool, is_model = kind == "tool", kind == "model"
+    counts = is_model or kind == "other"
     return TraceStep(
         number=number,
         trace=id_in(run.get("trace_id")),
@@ -200,8 +205,8 @@ def _step(
         contexts=(contexts_in(made) or []) if kind == "retriever" else None,
         started=begun,
         latency_s=latency,
-        tokens=(n_given or 0, n_made or 0, cached) if is_model and (n_given or n_made) else None,
-        cost_usd=amount_in(run.get("total_cost")) if is_model else None,
+        tokens=(n_given or 0, n_made or 0, cached) if counts and (n_given or n_made) else None,
+        cost_usd=amount_in(run.get("total_cost")) if counts else None,
         model=model if isinstance(model, str) else None,
         error=failed,
         notes=plain_notes if thread is None else {**plain_notes, "session_id": thread},

@@ -38,7 +38,8 @@ def answers_of(steps: Iterable[TraceStep], where: str) -> Iterator[tuple[int, di
     A trace of a session has a row for each exchange in it, from the second on with its place in the metadata,
     as `exchange`. Question and answer are those of the top of the trace, else the first that was asked and
     the last that a model said on the way. Contexts: what came out of the last reranker, else out of all
-    retrievers, each text once. Tokens and cost: of all calls of models. The system is the program, as its
+    retrievers, each text once. Tokens and cost: of all calls of models, else what
+    the top tells of the whole trace. The system is the program, as its
     `service.name` has it; the metadata has `service` and `model`. Where it is not named, the system is the
     model, if one alone was asked; a trace that got to no model belongs to the only system of the file. One
     that was asked and has no output has an error. Steps: all calls of tools in order of time. A span that
@@ -569,4 +570,6 @@ def _cost(models: Sequence[TraceStep], top: TraceStep) -> float | None:
     known = [step.cost_usd for step in models if step.cost_usd is not None]
     if top.kind == "trace" and top.cost_usd is not None:
         return top.cost_usd
-    return sum(known) if known and len(known) == len(models) else None
+    if known and len(known) == len(models):
+        return sum(known)
+    return top.cost_usd if top.kind == "other" else None
