@@ -18,7 +18,8 @@ import numpy as np
 import pytrec_eval
 
 from ragstone.kernel.records import Evidence, Question, Ranking
-from ragstone.kernel.retrieval.evaluate import QueryMeasures, measure_queries, summarise_queries
+from ragstone.kernel.retrieval.evaluate import summarise_queries
+from ragstone.kernel.retrieval.query_measures import QueryMeasures, measure_queries
 
 N_QUESTIONS, DEPTH, N_DOCUMENTS, RUNS = 10_000, 100, 20_000, 10
 KS = (1, 3, 5, 10, 100)

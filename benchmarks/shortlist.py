@@ -28,7 +28,7 @@ from ragstone.kernel.config import AssistantSection, Settings, ShortlistSettings
 from ragstone.kernel.embedding.opening import open_embedder
 from ragstone.kernel.records import Chunk, Question
 from ragstone.kernel.retrieval.deps import RetrieverDeps
-from ragstone.kernel.retrieval.evaluate import measure_queries
+from ragstone.kernel.retrieval.query_measures import measure_queries
 from ragstone.kernel.retrieval.search import build_search
 from ragstone_assistant.building import build_knowledge
 

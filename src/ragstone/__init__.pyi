@@ -168,8 +168,8 @@ from .kernel.records import Step as Step
 from .kernel.records import Turn as Turn
 from .kernel.records import Verdict as Verdict
 from .kernel.retrieval.evaluate import evaluate_rankings as evaluate_rankings
-from .kernel.retrieval.evaluate import measure_queries as measure_queries
 from .kernel.retrieval.qrels import read_qrels as read_qrels
+from .kernel.retrieval.query_measures import measure_queries as measure_queries
 from .kernel.retrieval.relevance import same_documents as same_documents
 from .kernel.retrieval.summary import RetrievalSummary as RetrievalSummary
 from .kernel.runs.blamed import BlameSummary as BlameSummary

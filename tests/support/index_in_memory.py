@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.records import Ranking, Status, Usage, alternatives
-from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.retrieval.query_measures import ranked_documents
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.embedded import LineView
 from ragstone.kernel.runs.joining import first_rank, preview, worst_rank

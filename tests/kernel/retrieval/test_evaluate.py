@@ -1,33 +1,15 @@
-import math
-
 import msgspec
 import numpy as np
 import pytest
+from tests.kernel.retrieval.ranked import question, ranking, tied_ranking
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Evidence, Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.evaluate import (
-    evaluate_rankings,
-    measure_queries,
-    ranked_documents,
-    summarise_queries,
-)
+from ragstone.kernel.retrieval.evaluate import evaluate_rankings, summarise_queries
+from ragstone.kernel.retrieval.query_measures import measure_queries
 from ragstone.kernel.retrieval.relevance import missing_documents
 from ragstone.kernel.retrieval.summary import RetrievalSummary
 from ragstone.kernel.statistics import wilson_interval
-
-
-def ranking(question_id: str, *documents: str, retriever: str = "bm25") -> Ranking:
-    items = [RankingItem(document_id=name, score=-place) for place, name in enumerate(documents)]
-    return Ranking(question_id=question_id, retriever=retriever, items=items)
-
-
-def question(name: str, *documents: str, answerable: bool | None = None) -> Question:
-    return Question(id=name, question="?", document_ids=list(documents) or None, answerable=answerable)
-
-
-def test_chunks_of_one_document_count_where_the_first_stands():
-    assert ranked_documents(ranking("q", "a", "b", "a", "c", "b")) == ["a", "b", "c"]
 
 
 def test_the_means_are_those_of_the_questions():
@@ -49,14 +31,6 @@ def test_a_k_beyond_the_depth_is_not_reported():
     summary = evaluate_rankings([ranking("q", "a", "b", "c")], [question("q", "a")], ks=(10, 3, 1, 3))
     names = [f"{name}@{k}" for name in ("recall", "precision", "hit", "ndcg") for k in (1, 3)]
     assert list(summary.measures) == [*names, "mrr", "map"]
-
-
-def test_a_depth_that_was_asked_for_counts_though_all_rankings_are_shorter():
-    rankings, questions = [ranking("q", "b", "a")], [question("q", "a")]
-    asked = measure_queries(rankings, questions, ks=(1, 5, 10), depth=5)
-    assert (asked.depth, asked.values["recall@5"], asked.values["precision@5"]) == (5, {"q": 1.0}, {"q": 0.2})
-    assert "recall@10" not in asked.values
-    assert measure_queries(rankings, questions, depth=1).depth == 2
 
 
 def test_rank_score_needs_five_places():
@@ -106,14 +80,6 @@ def test_questions_on_one_document_widen_the_interval():
     assert wide.high - wide.low > narrow.high - narrow.low
 
 
-def test_values_of_each_question_are_kept_for_paired_tests():
-    measured = measure_queries(
-        [ranking("q2", "b"), ranking("q1", "a")], [question("q1", "a"), question("q2", "a")], ks=(1,)
-    )
-    assert measured.values["recall@1"] == {"q1": 1.0, "q2": 0.0}
-    assert measured.first_ranks == {"q1": 1, "q2": None}
-
-
 def test_rankings_that_cannot_be_matched_are_errors(says):
     with pytest.raises(DataError, match="several retrievers"):
         evaluate_rankings([ranking("q", retriever="a"), ranking("q", retriever="b")], [question("q", "a")])
@@ -137,11 +103,6 @@ def test_an_unanswerable_question_lacks_no_document():
     assert missing_documents([asked], [Document(id="a", text="x")]) == {}
 
 
-def tied_ranking(*scored: tuple[str, float]) -> Ranking:
-    items = [RankingItem(document_id=name, score=score) for name, score in scored]
-    return Ranking(question_id="q", retriever="r", items=items)
-
-
 @pytest.mark.parametrize(
     ("scored", "tied"),
     [
@@ -156,30 +117,6 @@ def tied_ranking(*scored: tuple[str, float]) -> Ranking:
 def test_a_tie_of_a_relevant_document_with_another_is_counted(scored, tied):
     summary = evaluate_rankings([tied_ranking(*scored)], [question("q", "a", "x")], ks=(1,))
     assert summary.n_tied == tied
-
-
-def test_documents_of_different_grades_tie_too():
-    rankings, questions = [tied_ranking(("a", 1.0), ("x", 1.0))], [question("q")]
-    assert measure_queries(rankings, questions, qrels={"q": {"a": 1, "x": 2}}).n_tied == 1
-    assert measure_queries(rankings, questions, qrels={"q": {"a": 2, "x": 2}}).n_tied == 0
-
-
-def test_qrels_take_the_place_of_what_questions_name():
-    questions = [question("q1", "z"), question("q2", "a"), question("q3", "a")]
-    rankings = [ranking("q1", "a", "b"), ranking("q2", "a"), ranking("q3", "a")]
-    qrels = {"q1": {"a": 1, "b": 3}, "q2": {"a": 0}, "unknown": {"a": 1}}
-    measured = measure_queries(rankings, questions, ks=(1, 2), qrels=qrels)
-    assert measured.values["recall@1"] == {"q1": 0.5}
-    # Grade 1 in place 1, grade 3 in place 2; at best the other way round.
-    assert measured.values["ndcg@2"]["q1"] == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
-    assert measured.n_unlabelled == 2
-
-
-def test_the_places_that_the_rank_score_counts_can_be_set():
-    rankings, questions = [ranking("q", "x", "a")], [question("q", "a")]
-    measured = measure_queries(rankings, questions, ks=(), rank_score_k=2)
-    assert measured.values["rank_score@2"] == {"q": 0.5}
-    assert "rank_score@5" not in measured.values
 
 
 def test_two_questions_with_one_id_are_an_error(says):

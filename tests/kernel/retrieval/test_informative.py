@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ragstone.kernel.records import Evidence, Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.evaluate import measure_queries
 from ragstone.kernel.retrieval.informative import score_quality
+from ragstone.kernel.retrieval.query_measures import measure_queries
 
 QUESTIONS = [Question(id=f"q{n}", question="?", document_ids=[f"d{n}"]) for n in range(40)]
 

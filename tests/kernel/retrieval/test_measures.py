@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 from ragstone.kernel.records import Evidence, Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.evaluate import QueryMeasures, measure_queries
 from ragstone.kernel.retrieval.measures import MEASURES, Grades, RelevantHits, gather_hits, hits_in
+from ragstone.kernel.retrieval.query_measures import QueryMeasures, measure_queries
 
 RANKING = ["a", "b", "c", "d", "e", "f"]
 

@@ -2,7 +2,7 @@ import pytest
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Document, Evidence, Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.evaluate import measure_queries
+from ragstone.kernel.retrieval.query_measures import measure_queries
 from ragstone.kernel.retrieval.relevance import copies_of, missing_documents, same_documents
 
 DOCUMENTS = [

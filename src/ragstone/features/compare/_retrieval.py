@@ -9,7 +9,7 @@ from ragstone.features.compare.matching import JudgedRun
 from ragstone.features.compare.values import RankComparison
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question
-from ragstone.kernel.retrieval.evaluate import QueryMeasures, measure_cut
+from ragstone.kernel.retrieval.query_measures import QueryMeasures, measure_cut
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.statistics import Estimate, Floats
 from ragstone.kernel.statistics.families import as_family, difference_and_test

@@ -8,7 +8,7 @@ from ragstone.features.retrieve.trec import Grades
 from ragstone.kernel.document.blocks import Block, Column, Heading, Made, table_of
 from ragstone.kernel.document.numbers import count, one_line
 from ragstone.kernel.records import Question, Ranking
-from ragstone.kernel.retrieval.evaluate import QueryMeasures, ranked_documents
+from ragstone.kernel.retrieval.query_measures import QueryMeasures, ranked_documents
 from ragstone.kernel.retrieval.relevance import relevant_documents
 
 SHOWN = 5

@@ -28,9 +28,10 @@ from ragstone.kernel.errors import DataError, checks_arguments
 from ragstone.kernel.llm import parse_caps
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
-from ragstone.kernel.retrieval.evaluate import measure_queries, summarise_queries
+from ragstone.kernel.retrieval.evaluate import summarise_queries
 from ragstone.kernel.retrieval.informative import score_quality
 from ragstone.kernel.retrieval.qrels import read_qrels
+from ragstone.kernel.retrieval.query_measures import measure_queries
 from ragstone.kernel.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.kernel.retrieval.search import build_search
 from ragstone.kernel.retrieval.summary import RetrievalSummary

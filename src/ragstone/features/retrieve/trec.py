@@ -8,7 +8,7 @@ import msgspec
 
 from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.records import Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.retrieval.query_measures import ranked_documents
 from ragstone.kernel.tables import partial_path
 
 Grades = Mapping[str, int]

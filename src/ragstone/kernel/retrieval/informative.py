@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.records import Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.evaluate import QueryMeasures, relevant_grades
 from ragstone.kernel.retrieval.measures import Grades
+from ragstone.kernel.retrieval.query_measures import QueryMeasures, relevant_grades
 from ragstone.kernel.retrieval.relevance import Same
 from ragstone.kernel.retrieval.summary import ScoreBin, ScoreCutoff, ScoreQuality
 from ragstone.kernel.statistics import (

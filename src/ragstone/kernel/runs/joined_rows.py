@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ragstone.kernel.records import Answer, Context, Question
-from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.retrieval.query_measures import ranked_documents
 from ragstone.kernel.runs.filtering import FilterColumns, filter_columns, flipped_questions, rows_left
 from ragstone.kernel.runs.notes import Note, note_columns
 from ragstone.kernel.runs.run_rows import RunRows

@@ -23,7 +23,7 @@ from ragstone.kernel.records import (
     name_repeat,
     references,
 )
-from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.retrieval.query_measures import ranked_documents
 from ragstone.kernel.runs.asked import AskedCall, read_asked
 from ragstone.kernel.runs.causes import Caused
 from ragstone.kernel.runs.differing import WordDifferences, word_differences

@@ -17,7 +17,7 @@ from ragstone.kernel.config import (
 )
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.evaluate import measure_queries
+from ragstone.kernel.retrieval.query_measures import measure_queries
 
 QUESTIONS = [
     Question(id=f"q{n}", question=f"What is {n}?", document_ids=[f"d{n}"], lang="en" if n % 2 else "de")

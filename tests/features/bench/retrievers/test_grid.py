@@ -21,7 +21,7 @@ from ragstone.kernel.config import (
 from ragstone.kernel.errors import ConfigError, DataError
 from ragstone.kernel.records import Chunk, Document, Evidence, Question, Ranking, RankingItem
 from ragstone.kernel.retrieval.deps import RetrieverDeps
-from ragstone.kernel.retrieval.evaluate import measure_cut
+from ragstone.kernel.retrieval.query_measures import measure_cut
 from ragstone.kernel.retrieval.search import RETRIEVERS, build_search
 from ragstone.kernel.tables import read_rows, write_rows
 

@@ -3,7 +3,7 @@ import pytest
 
 from ragstone.features.bench.retrievers.paired import best_and_indistinguishable, compare_rankings
 from ragstone.kernel.errors import DataError
-from ragstone.kernel.retrieval.evaluate import QueryMeasures
+from ragstone.kernel.retrieval.query_measures import QueryMeasures
 
 
 def measured(values: list[float], documents: list[str] | None = None, skip: int = 0) -> QueryMeasures:

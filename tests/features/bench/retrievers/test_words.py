@@ -13,7 +13,7 @@ from ragstone.kernel.document.markdown import render_markdown
 from ragstone.kernel.document.plots.drawing import page_svgs
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question, Ranking, RankingItem
-from ragstone.kernel.retrieval.evaluate import measure_cut
+from ragstone.kernel.retrieval.query_measures import measure_cut
 from ragstone.kernel.runs.summary import Calls
 
 

@@ -15,7 +15,8 @@ from ragstone.features.bench.languages._values import (
 )
 from ragstone.features.bench.retrievers.paired import compare_rankings
 from ragstone.kernel.records import Question, Ranking
-from ragstone.kernel.retrieval.evaluate import QueryMeasures, mean_measures, measure_cut
+from ragstone.kernel.retrieval.evaluate import mean_measures
+from ragstone.kernel.retrieval.query_measures import QueryMeasures, measure_cut
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.statistics.families import as_family
 

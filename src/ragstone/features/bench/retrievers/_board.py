@@ -18,12 +18,8 @@ from ragstone.features.bench.retrievers.paired import PairedComparison, best_and
 from ragstone.kernel.config.bench import BATCH
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.records import Question, Ranking
-from ragstone.kernel.retrieval.evaluate import (
-    QueryMeasures,
-    batches_of,
-    mean_measures,
-    measures_by_group,
-)
+from ragstone.kernel.retrieval.evaluate import batches_of, mean_measures, measures_by_group
+from ragstone.kernel.retrieval.query_measures import QueryMeasures
 from ragstone.kernel.retrieval.relevance import relevant_documents
 from ragstone.kernel.retrieval.summary import ScoreQuality
 from ragstone.kernel.runs.order_plots import ranks_of

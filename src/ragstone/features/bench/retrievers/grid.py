@@ -33,8 +33,8 @@ from ragstone.kernel.engine.session import Session, forecast_of
 from ragstone.kernel.errors import ConfigError, DataError, RagstoneError, checks_arguments
 from ragstone.kernel.llm.forecast import Forecast
 from ragstone.kernel.records import Chunk, Document, Question, Ranking
-from ragstone.kernel.retrieval.evaluate import measure_cut
 from ragstone.kernel.retrieval.informative import score_quality
+from ragstone.kernel.retrieval.query_measures import measure_cut
 from ragstone.kernel.retrieval.relevance import check_ids_meet, missing_documents, same_documents
 from ragstone.kernel.retrieval.rerank import asks_a_model
 from ragstone.kernel.retrieval.search import RETRIEVERS, all_parts

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from ragstone.kernel.errors import DataError, nearest
-from ragstone.kernel.retrieval.evaluate import QueryMeasures
+from ragstone.kernel.retrieval.query_measures import QueryMeasures
 from ragstone.kernel.statistics import Estimate, Floats
 from ragstone.kernel.statistics.families import ALPHA
 from ragstone.kernel.statistics.paired import Test, Verdict, paired_tests

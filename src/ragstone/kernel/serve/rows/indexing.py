@@ -17,7 +17,7 @@ import numpy as np
 
 from ragstone.kernel.errors import optional_package
 from ragstone.kernel.records import STATUSES, Ranking, Status, Usage, alternatives
-from ragstone.kernel.retrieval.evaluate import ranked_documents
+from ragstone.kernel.retrieval.query_measures import ranked_documents
 from ragstone.kernel.runs.blamed import read_blame, read_causes
 from ragstone.kernel.runs.joining import first_rank, preview
 from ragstone.kernel.serve.rows.files import KINDS, RunFiles, as_lines, decoded
