@@ -124,6 +124,14 @@ def test_the_same_file_twice_and_runs_as_versions(files, says):
     assert (told["kind"], told["added"], len(told["runs"])) == ("questions", ["dam"], 2)
 
 
+def test_columns_are_chosen_as_for_other_commands(files):
+    (files / "old.csv").write_text("Nr,Worum es geht\n1,When?\n2,Why?\n")
+    (files / "new.csv").write_text("Nr,Worum es geht\n1,When?\n2,Why not?\n")
+    columns = ("--column", "question=Worum es geht", "--column", "id=Nr")
+    told = json.loads(ragstone("data", "diff", "old.csv", "new.csv", *columns, "--json").out)
+    assert told["fields"] == {"question": 1}
+
+
 def test_documents_are_compared_too(files):
     write_rows("d1.jsonl", [Document(id="x", text="One."), Document(id="y", text="Two.")], Document)
     write_rows("d2.jsonl", [Document(id="x", text="One!"), Document(id="z", text="Two.")], Document)
@@ -149,12 +157,15 @@ def test_bad_input_gets_one_sentence(files):
     (files / "empty.jsonl").write_text("")
     row = (files / "a.jsonl").read_text().splitlines()[0]
     (files / "twice.jsonl").write_text(f"{row}\n{row}\n")
+    (files / "runs" / "judged").mkdir(parents=True)
+    (files / "runs" / "judged" / "summary.json").write_text("{}")
     for other, said in (
         ("sheet.jsonl", "sheet.jsonl holds answers. Give two files of questions or of documents"),
         ("docs.jsonl", "a.jsonl holds questions and docs.jsonl holds documents"),
         ("none.jsonl", "none.jsonl"),
         ("empty.jsonl", "the file is empty"),
         ("twice.jsonl", "mill"),
+        ("runs/judged", "this run has no file of questions"),
     ):
         done = ragstone("data", "diff", "a.jsonl", other)
         assert (done.code, said in done.err) == (2, True), done.err

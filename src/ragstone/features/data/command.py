@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ragstone.kernel.console.columns import reads_rows
 from ragstone.kernel.console.options import AsJson, Whole
 from ragstone.kernel.console.printing import show_blocks, show_json
 
@@ -17,6 +18,7 @@ Runs = Annotated[
 RUNS = Path("runs")
 
 
+@reads_rows
 def diff(a: A, b: B, *, runs: Runs = None, whole: Whole = False, json: AsJson = False) -> None:
     """Show which rows were added, changed and dropped, and which runs still compare.
 
