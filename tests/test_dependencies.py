@@ -47,6 +47,7 @@ def test_the_files_it_points_at_are_there():
     assert [file for file in files if not (ROOT / "docs" / "reference" / file).is_file()] == []
 
 
+@pytest.mark.long
 def test_as_many_files_name_a_package_as_it_says():
     modules: dict[str, list[str]] = {}
     for module, packages in packages_here().items():

@@ -313,6 +313,7 @@ def generate() -> ModuleType:
         sys.path.remove(str(DOCS))
 
 
+@pytest.mark.long
 def test_what_is_made_from_the_code_is_current(generate):
     for path, text in generate.pages().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is not current. Run: make docs"

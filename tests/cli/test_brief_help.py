@@ -28,6 +28,7 @@ def declared(name: str) -> set[str]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [name for name, command in LONG.items() if len(command.params) > FEW_OPTIONS + 2]
 )

@@ -140,6 +140,7 @@ def test_its_story_tells_what_is_run_and_where_the_data_are_from(folder):
     assert (folder / "SOURCES.md").exists()
 
 
+@pytest.mark.long
 @each_example
 def test_any_endpoint_does_with_one_line_changed(folder, tmp_path, monkeypatch, fake_openai):
     copy = shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("runs", ".ragstone"))

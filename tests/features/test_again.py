@@ -60,6 +60,7 @@ def written(folder):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_same_command_again_makes_no_call_and_leaves_the_files_byte_equal(rows, fake_openai, name, says):
     fake_openai.script = {"translate": from_book, "build": write_facts}.get(name, fake_openai.script)

@@ -55,6 +55,7 @@ def test_a_judgement_by_batch_is_that_of_the_ordinary_run_byte_for_byte(project,
     assert [len(batch.calls) for batch in batches.made] == [11, 6]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", APIS, ids=lambda kind: kind.__name__)
 def test_by_each_providers_batches_the_judgements_are_those_of_single_calls(project, monkeypatch, kind):
     for provider in providers().values():

@@ -23,6 +23,7 @@ def bench(folder, fake_openai, kind):
     return WRITTEN[kind](folder, fake_openai)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["answerers", "judges", "retrievers"])
 def test_another_seed_asks_for_force(bench, kind):
     assert ragstone("bench", kind).code == 0
@@ -39,6 +40,7 @@ def test_forecast_asks_nobody(bench, kind, n_calls, fake_openai):
     assert not (bench / "runs").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "budget"), [("answerers", "15calls"), ("judges", "50calls")])
 def test_budget_ends_with_four_and_failures_with_five_if_strict(bench, kind, budget, fake_openai):
     assert ragstone("bench", kind, "--budget", budget).code == 4

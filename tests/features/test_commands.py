@@ -47,6 +47,7 @@ def test_new_touches_nothing_that_stands_there(starter):
     assert "was not touched" in ran.err
 
 
+@pytest.mark.long
 def test_demo_run_twice_gives_the_same_numbers_without_a_call(folder, fake_openai, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", fake_openai.base_url)
     first = json.loads(ragstone("demo", "--yes", "--limit", 5, "--json").out)
@@ -68,6 +69,7 @@ def test_demo_spends_nothing_unless_somebody_says_yes(folder, fake_openai, monke
     assert {row["judge"] for row in json.loads(ran.out)["metrics"]} == {"right", "grounding", "no_refusal"}
 
 
+@pytest.mark.long
 def test_demo_without_a_model_quotes_judges_and_names_three_commands_that_work(folder, monkeypatch):
     monkeypatch.setenv("HOME", str(folder))  # no model in its cache
     ran = ragstone("demo", "--offline", "--all")
@@ -249,6 +251,7 @@ def test_version():
     assert ragstone("--version").out.strip() == package.__version__
 
 
+@pytest.mark.long
 def test_a_terminal_that_is_not_in_utf8_gets_marks_for_what_it_lacks_and_json_escapes(folder):
     (folder / "q.jsonl").write_text('{"id": "q", "question": "Rice?", "document_ids": ["d"]}\n')
     (folder / "run.txt").write_text("q Q0 d 1 1.0 米\n", encoding="utf-8")

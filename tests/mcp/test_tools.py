@@ -181,6 +181,7 @@ def test_what_would_a_run_cost(tools):
     assert "nothing to ask" in tools.forecast()
 
 
+@pytest.mark.long
 def test_what_does_this_message_mean(tools, says):
     reply = tools.explain("ragstone: port 8080 of 127.0.0.1 is taken by another server. Stop it.")
     assert "port-in-use" in data(reply)

@@ -65,6 +65,7 @@ SURFACES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rates", "verdict", "order"), TIES)
 @pytest.mark.parametrize("surface", SURFACES)
 def test_a_tie_is_no_order_on_any_surface(surface, rates, verdict, order):

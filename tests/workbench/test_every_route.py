@@ -84,6 +84,7 @@ SENT_AS = (
 )
 
 
+@pytest.mark.long
 def test_a_body_that_cannot_be_read_is_a_mistake_of_who_sends_it(settings):
     with peopled(settings) as people:
         owner = people.person("Olga", "owner")
@@ -128,6 +129,7 @@ def test_an_annotator_changes_no_accounts(settings):
         assert people.accounts.find("Anna").role == "annotator"
 
 
+@pytest.mark.long
 def test_paths_that_lead_elsewhere_lead_nowhere(settings):
     with opened(create_workbench(settings)) as client:
         for route in client.app.routes:
@@ -162,6 +164,7 @@ def evil_run(folder):
         file.write_text("\n".join(rows) + "\n")
 
 
+@pytest.mark.long
 def test_no_page_shows_a_text_as_markup(project):
     (project / "ragstone.toml").write_text(f"[workbench]\nannotator = {json.dumps(EVIL)}\n")
     evil_run(project / "runs" / "evil")

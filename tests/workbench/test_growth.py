@@ -49,6 +49,7 @@ def n_texts() -> int:
     return repr(every_block("\x02")).count("\\x02")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize(
     "render", [render_page, lambda made: render_blocks(made.blocks)], ids=["page", "blocks"]

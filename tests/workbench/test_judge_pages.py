@@ -79,6 +79,7 @@ def test_a_cap_is_kept_and_what_it_cut_off_says_so(client, tmp_path):
     assert sorted(statuses) == ["over_budget", "over_budget", "scored"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "wrong",
     [

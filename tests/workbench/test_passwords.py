@@ -14,6 +14,7 @@ def test_length_is_all_that_is_asked_of_a_password():
             check_password(wrong)
 
 
+@pytest.mark.long
 def test_a_password_is_kept_as_argon2id_with_a_salt_of_its_own():
     first, second = hash_password("correct horse"), hash_password("correct horse")
     assert first.startswith("$argon2id$v=19$m=65536,t=3,p=4$")

@@ -185,6 +185,7 @@ def test_rows_of_two_runs_are_one_table_with_the_run_beside_them(reader, says):
     says(sentence_in(page(reader, *[f"r{at}" for at in range(9)], status=422), "at most 8"))
 
 
+@pytest.mark.long
 def test_columns_are_chosen_kept_in_the_browser_and_forgotten(runs, client):
     query = urlencode([("run", "0/before"), ("column", "question_id"), ("column", "answer"), ("keep", "1")])
     html = client.get(f"{ROWS}?{query}").text

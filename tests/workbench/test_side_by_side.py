@@ -191,6 +191,7 @@ def test_texts_are_text_and_without_runs_there_is_a_choice(project, client, says
     assert 'type="checkbox" name="run" value="0/evil"' in side(client)
 
 
+@pytest.mark.long
 def test_an_index_in_use_stays_open_when_others_are_opened(project, state):
     for at in range(MOST_OPEN + 2):
         write_run(project / "runs" / f"r{at}", judged([1]))

@@ -61,6 +61,7 @@ except MissingExtra as mistake:
     says(ended.stdout.strip())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["ragstone_assistant.api.app", "ragstone.workbench.app"])
 def test_a_module_of_ours_that_lacks_is_no_missing_extra(folder, monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)

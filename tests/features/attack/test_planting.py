@@ -337,6 +337,7 @@ VARIANTS = [
 ECHOED = [(name, echo) for name in (*ASKING, *VARIANTS) for echo in (ECHOES if name in EACH_FORM else THREE)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "echo"), ECHOED)
 async def test_an_echo_of_what_is_judged_sets_no_verdict(name, echo, tmp_path):
     set_ones, judgements = await set_verdicts(load_judge(name), ECHOES[echo], tmp_path)
@@ -354,6 +355,7 @@ REASONED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REASONED)
 async def test_the_fake_verdict_has_the_judges_own_form_and_only_lacks_the_code(name, tmp_path):
     judge = load_judge(name)
@@ -366,6 +368,7 @@ async def test_the_fake_verdict_has_the_judges_own_form_and_only_lacks_the_code(
     assert len(set_ones) == len(scored) > 50
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REASONED)
 async def test_an_honest_verdict_is_taken_whatever_stands_around_it(name, tmp_path):
     judge = load_judge(name)
@@ -394,6 +397,7 @@ async def test_of_a_token_judge_an_echo_of_the_answer_alone_can_set_the_verdict(
     assert await verdict_of("Yes. It is relevant.") == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("echo", THREE)
 async def test_nor_where_several_judges_are_asked_in_one_call(echo, tmp_path):
     judges = [load_judge(name) for name in ("relevance", "correctness", "rubric")]

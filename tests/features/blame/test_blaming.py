@@ -29,6 +29,7 @@ def shares(summary):
     return {share.component: share.n if share.share else None for share in system.shares}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_gets_the_largest_blame_through_the_door(
     fault, tmp_path, fake_openai, answering_here

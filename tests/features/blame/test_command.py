@@ -73,6 +73,7 @@ def test_settings_elsewhere_are_named_by_config(folder, tmp_path_factory, monkey
     assert (ran.code, "second opinion: second" in ran.out) == (0, True)
 
 
+@pytest.mark.long
 def test_the_budget_ends_it_with_4_and_rows_without_a_score_with_5_if_that_is_asked(folder):
     assert ragstone("blame", RUN, "--budget", "3calls").code == 4
     assert ragstone("blame", RUN, "--strict").code == 0

@@ -21,6 +21,7 @@ def test_every_wrong_answer_has_a_stage_and_halves_are_by_the_digest_of_the_ques
     assert sum(len(row.labels) == 2 for row in rows) >= 100
 
 
+@pytest.mark.long
 def test_of_answers_cut_from_small_chunks_blame_finds_the_part_that_is_missing(rows):
     chosen = [row for row in rows if row.system == "extractive, small chunks"]
     blamed = blame_rows(chosen)

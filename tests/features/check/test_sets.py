@@ -151,6 +151,7 @@ def test_what_continues_a_conversation_is_not_counted():
     assert check_set(rows(*WHAT), log=log).n_log == 3
 
 
+@pytest.mark.long
 def test_shares_that_are_the_same_are_said_to_differ_in_at_most_one_of_twenty_draws():
     rng, false = np.random.default_rng(0), 0
     for _ in range(20):

@@ -70,6 +70,7 @@ def test_a_difference_that_labels_correct_is_named_so(labelled, title, names):
     assert (plot.title, sorted(point.name for point in plot.figure.points)) == (title, names)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_said_of_the_intervals_and_of_the_moves_is_what_the_rows_say(seed):
     rng = np.random.default_rng(seed)

@@ -388,6 +388,7 @@ def check_notes(runs: Runs, comparison: Comparison, bares: dict, verdicts: dict)
     return codes
 
 
+@pytest.mark.long
 def test_no_comparison_says_what_its_rows_do_not_bear():
     counts: Counter[str] = Counter()
     for seed in range(120):

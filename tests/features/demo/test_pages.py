@@ -31,6 +31,7 @@ def over(client):
     raise AssertionError(told)
 
 
+@pytest.mark.long
 def test_the_button_makes_a_run_of_the_project_without_a_network(project, client, monkeypatch):
     home = client.get("/workbench/").text
     assert 'action="/workbench/demo"' in home

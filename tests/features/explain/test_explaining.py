@@ -90,6 +90,7 @@ def test_advice_is_for_notes_that_are_said():
     assert known_codes().advice.keys() <= notes - {each.code for each in ENTRIES if not each.meaning}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("entry", [each for each in ENTRIES if each.says], ids=lambda entry: entry.code)
 def test_what_an_entry_quotes_is_in_a_message_of_its_class(entry):
     names = {entry.error, *_messages.PLAIN}
@@ -296,6 +297,7 @@ def test_without_sources_the_quoted_parts_are_enough(monkeypatch):
             cached.cache_clear()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [

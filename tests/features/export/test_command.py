@@ -49,6 +49,7 @@ def test_export_tells_of_cells_that_excel_cuts(write_run, folder):
     assert ran.err.count("Longer than Excel shows (32,767 characters): 1 cell;") == 1
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_export_to_mlflow_says_where_the_run_is(folder, tmp_path, monkeypatch, says):
     pytest.importorskip("mlflow")

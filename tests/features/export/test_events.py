@@ -235,6 +235,7 @@ def test_a_request_that_is_too_large_is_sent_in_halves_and_one_event_too_large_i
     says(outcome.message)
 
 
+@pytest.mark.long
 def test_a_collector_that_hangs_is_given_up(collector, tmp_path, monkeypatch, says):
     monkeypatch.setattr(_collector, "TRIES", 2)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "20")  # one second is the least

@@ -118,6 +118,7 @@ def test_examples_from_people_cure_the_bias_and_no_row_is_its_own_example(projec
     assert [one.value.value for one in orders] == [1, 1]
 
 
+@pytest.mark.long
 def test_measures_of_words_that_know_better_are_weighed_and_cost_no_call(project, fake_openai):
     project(contained=True)
     found = project.learn(methods=["calibration", "stack", "cascade"])
@@ -132,6 +133,7 @@ def test_measures_of_words_that_know_better_are_weighed_and_cost_no_call(project
     assert (judge.kind, judge.needs_model, judge.measures) == ("stack", False, "correctness")
 
 
+@pytest.mark.long
 def test_the_file_tells_what_was_tried(project, says):
     project(contained=True).learn(methods=["calibration", "stack"])
     head = [line for line in project.file.read_text().splitlines() if line.startswith("#")]
@@ -140,6 +142,7 @@ def test_the_file_tells_what_was_tried(project, says):
     says(undated("\n".join(head)))  # the history so far stays
 
 
+@pytest.mark.long
 def test_nothing_better_leaves_the_file_as_it_is_and_the_test_part_closed(project, fake_openai):
     before = project(cure=None).file.read_bytes()
     found = project.learn()
@@ -162,6 +165,7 @@ def test_nothing_better_leaves_the_file_as_it_is_and_the_test_part_closed(projec
     )
 
 
+@pytest.mark.long
 def test_a_gain_on_dev_that_the_test_part_does_not_show_is_no_gain(project, fake_openai):
     project(cure="prompt", n=160)
     strict_on_dev = set(project.of("dev"))
@@ -190,6 +194,7 @@ def test_a_budget_that_ends_keeps_what_was_paid_and_a_second_run_goes_on(project
     assert fake_openai.n_asked_again == 0
 
 
+@pytest.mark.long
 def test_a_forecast_is_an_upper_bound_and_asks_nobody(project, fake_openai):
     project(cure="prompt")
     run = LearningRun(
@@ -242,6 +247,7 @@ def test_a_judge_with_a_wide_scale_says_yes_from_its_middle_on(project, fake_ope
     assert (told.kind, told.members[0].judge.endswith("mine@v1.toml")) == ("stack", True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "chosen"), [(440, "calibrated, isotonic"), (300, "calibrated")])
 def test_of_two_calibrations_that_agree_equally_often_the_nearer_one_is_taken(
     project, fake_openai, n, chosen
@@ -275,6 +281,7 @@ def test_of_two_calibrations_that_agree_equally_often_the_nearer_one_is_taken(
     assert [share for _, share in judge.curve] == pytest.approx([0.0, 0.75, 0.75], abs=0.06)
 
 
+@pytest.mark.long
 def test_labels_that_are_grades_are_yes_from_where_they_are_said_to_be(project, says):
     project(contained=True)
     project.relabel(lambda rows: [row | {"human_label": 2 + 3 * row["human_label"]} for row in rows])
@@ -288,6 +295,7 @@ def test_labels_that_are_grades_are_yes_from_where_they_are_said_to_be(project, 
     says(error.value)
 
 
+@pytest.mark.long
 def test_a_judge_that_ships_learns_into_a_copy_under_its_own_name(project):
     project(contained=True)
     project.relabel(
@@ -301,6 +309,7 @@ def test_a_judge_that_ships_learns_into_a_copy_under_its_own_name(project):
     assert (again.new_version, again.tested.look) == (1, 2)  # the same once more is no other version
 
 
+@pytest.mark.long
 def test_another_judge_helps_and_is_asked_by_its_own_model(project, fake_openai):
     (project(contained=False).folder / "judges" / "other.toml").write_text(
         JUDGE.replace('"mine"', '"other"').replace("WORDS", "taken strictly")
@@ -336,6 +345,7 @@ def test_labels_that_teach_nothing_are_refused_before_anybody_is_asked(project, 
     assert fake_openai.n_requests == 0
 
 
+@pytest.mark.long
 def test_answers_on_which_annotators_tie_are_left_out_and_said(project, tmp_path, says):
     project(contained=True)
     project.relabel(lambda rows: [row | {"question_id": f"q{n}"} for n, row in enumerate(rows)])
@@ -392,6 +402,7 @@ def test_a_proposal_that_is_no_prompt_is_refused_in_words(project, fake_openai, 
     says(one.why)
 
 
+@pytest.mark.long
 def test_a_file_that_was_changed_meanwhile_is_not_written_over(project, fake_openai, says):
     project(cure="examples")
     cured = learning_model("examples")

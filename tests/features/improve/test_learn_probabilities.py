@@ -50,6 +50,7 @@ def learn(folder, decision_server):
     return run
 
 
+@pytest.mark.long
 def test_an_overconfident_model_is_brought_near_to_the_truth_and_written(
     learn, folder, decision_server, says
 ):

@@ -102,6 +102,7 @@ def test_the_forecast_asks_nobody_and_gives_a_budget(client, fake_openai):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "problem", "line"),
     [

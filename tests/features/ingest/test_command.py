@@ -96,6 +96,7 @@ def test_settings_of_a_run_read_documents_in_the_same_way(docs):
     assert [one.id for one in corpus.duplicates] == ["docs/b.txt"]
 
 
+@pytest.mark.long
 def test_an_excel_file_is_ingested(folder, says):
     book = openpyxl.Workbook()
     for row in (["crop", "answer"], ["maize", "Sow in May."], ["rice", "Flood it."]):

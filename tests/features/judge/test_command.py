@@ -101,6 +101,7 @@ def test_a_reply_that_cannot_be_used_is_unparsable_and_never_a_score(project, fa
     assert fake_openai.n_requests == 2  # asked once more
 
 
+@pytest.mark.long
 def test_an_endpoint_that_is_slow_costs_a_timeout_and_not_the_run(project, fake_openai):
     (project / "ragstone.toml").write_text(fake_openai.toml() + "timeout_s = 0.5\n")
     slow_one = "What is 3?"

@@ -108,6 +108,7 @@ def test_a_chat_and_a_judge_of_words_are_refused_before_anything_is_sent(decided
     assert decision_server.n_requests == 0
 
 
+@pytest.mark.long
 def test_labels_are_drawn_where_the_model_is_unsure(decided):
     ragstone(*JUDGE, "--judge", "relevance")
     ran = ragstone("label", "judgements.jsonl", "--sheet", "answers.jsonl", "--by", "uncertain", "-n", "40")
@@ -118,6 +119,7 @@ def test_labels_are_drawn_where_the_model_is_unsure(decided):
     assert np.mean(unsure) < 0.7 * np.mean([abs(score - 0.5) for score in scores.values()])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ways", [("calibration",), ("stack", "cascade", "examples", "prompt")])
 def test_a_decision_model_is_learned_from_like_any_judge(decided, decision_server, ways):
     ran = ragstone(
@@ -132,6 +134,7 @@ def test_a_decision_model_is_learned_from_like_any_judge(decided, decision_serve
     assert states == {(way, "refused" if way == "prompt" else "measured") for way in ways}, candidates
 
 
+@pytest.mark.long
 def test_the_card_of_a_decision_model_has_its_calibration(decided):
     ragstone(*JUDGE, "--judge", "same_answer")
     ran = ragstone("agree", "judgements.jsonl", "labels.jsonl", "--json")

@@ -90,6 +90,7 @@ def follow(monkeypatch, *given):
     raise AssertionError(ran.err)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "xlsx"])
 @pytest.mark.parametrize("name", SHEETS)
 def test_no_column_is_read_or_proposed_as_what_it_is_not(name, form, tmp_path, monkeypatch):

@@ -749,6 +749,7 @@ def with_a_gap(project, client):
         mark(client, place, annotator="olga", score=0 if is_gap else score, comment=comment)
 
 
+@pytest.mark.long
 def test_a_gap_is_shown_its_rows_labelled_again_and_flips_counted(run, people, olga, says):
     with_a_gap(run, olga)
     page = olga.get(f"{LABEL}/first/gaps").text

@@ -91,6 +91,7 @@ def test_what_only_the_log_has_is_found_too(tmp_path):
     assert rows[key(0)] == "newer"
 
 
+@pytest.mark.long
 def test_flipped_bits_cost_no_good_response_and_give_no_wrong_one(path):
     draw, pristine = random.Random(18), path.read_bytes()
     refused = 0

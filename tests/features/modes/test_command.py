@@ -35,6 +35,7 @@ def test_json_is_what_the_file_holds_and_a_queue_is_its_rows(folder):
     assert [row["metric"] for row in rows] == ["refusals"] * 3
 
 
+@pytest.mark.long
 def test_a_forecast_alone_asks_nobody_and_writes_nothing(folder, fake_openai, says):
     tell_modes(fake_openai)
     (folder / "ragstone.toml").write_text(fake_openai.toml())

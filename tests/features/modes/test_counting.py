@@ -134,6 +134,7 @@ def test_where_other_answers_are_wrong_than_when_the_queue_was_drawn_the_chances
     assert with_counts(MODE, before, given).prevalence.value == pytest.approx(40 / 200)
 
 
+@pytest.mark.long
 def test_intervals_hold_the_truth_about_as_often_as_they_say():
     # benchmarks/modes.py has hundreds of queues. 95 % of 60: 52 or more with p = 99.7 %.
     rng = np.random.default_rng(5)

@@ -32,6 +32,7 @@ def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp
     says("\n".join(note for note in summary.notes if "faithfulness" in note))
 
 
+@pytest.mark.long
 def test_run_again_it_makes_no_call_and_all_rows_are_the_same(settings, tmp_path, fake_openai):
     first = ragstone.run(settings)
     folder = tmp_path / "runs" / "starter"
@@ -44,6 +45,7 @@ def test_run_again_it_makes_no_call_and_all_rows_are_the_same(settings, tmp_path
     assert second.metrics == first.metrics
 
 
+@pytest.mark.long
 def test_a_finished_run_is_replaced_with_force_alone_and_cut_off_it_leaves_no_manifest(
     settings, tmp_path, fake_openai
 ):

@@ -76,6 +76,7 @@ def test_no_name_is_of_two_schemas():
     assert len(schema_names()) == len({*schema_names()})
 
 
+@pytest.mark.long
 def test_every_schema_is_one():
     schemas = {name: dict(schema_of(name)) for name in schema_names()}
     parts = {(name, ""): schema for name, schema in schemas.items()}
@@ -174,6 +175,7 @@ RUN_HERE = [
 ]
 
 
+@pytest.mark.long
 def test_what_commands_print_fits(folder):
     """Each output is held against its schema where it is printed: see tests.support.command."""
     write_runs_that_differ(folder)

@@ -125,6 +125,7 @@ def test_a_function_of_the_row_knows_the_conversation_and_one_of_the_text_the_la
     assert contents(row)[1::2] == ["A", "B"]
 
 
+@pytest.mark.long
 def test_three_hundred_talk_at_once_and_a_second_time_from_the_ledger_alone(folder):
     (folder / "app_of_users.py").write_text(
         "import pathlib\n"

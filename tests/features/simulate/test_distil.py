@@ -146,6 +146,7 @@ def test_failed_calls_are_no_likeness(fake_openai, says):
     says(shown(personas_document(found)))
 
 
+@pytest.mark.long
 def test_a_forecast_counts_the_calls(fake_openai, tmp_path):
     settings = fake_openai.settings(root=tmp_path)
     forecast = forecast_distilling(log_of(), settings, count=None, model=fake_openai.model, seed=0)
@@ -173,6 +174,7 @@ def test_energy_distance_by_hand():
     assert energy_distance(np.array([[0.0], [2.0]]), np.array([[0.0], [2.0]])) == pytest.approx(0.0)
 
 
+@pytest.mark.long
 def test_noise_has_one_kind():
     rng = np.random.default_rng(1)
     assert [len(kinds_of(rng.normal(size=(120, 6)), None, seed).centres) for seed in range(2)] == [1, 1]

@@ -203,6 +203,7 @@ def planted(tmp_path_factory):
     return folder, watched(folder, planted_log(folder), today=datetime.date(2026, 3, 12))
 
 
+@pytest.mark.long
 def test_a_new_mode_is_found_soon_and_named_with_a_file_that_is_a_mode(planted, says):
     folder, summary = planted
     [found] = summary.new_modes
@@ -231,6 +232,7 @@ def test_the_page_and_a_terminal_show_modes_and_what_none_of_them_has(planted, s
     says(part[: part.index("To watch it")])
 
 
+@pytest.mark.long
 def test_a_second_look_finds_nothing_again_and_a_watched_mode_is_over(planted, tmp_path):
     whole, summary = planted
     folder = shutil.copytree(whole, tmp_path / "copy")

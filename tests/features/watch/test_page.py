@@ -140,6 +140,7 @@ def test_an_empty_store_and_a_short_log_say_that_it_is_too_early(tmp_path, says)
     says(element(short, "Too early"))
 
 
+@pytest.mark.long
 def test_a_row_of_2099_moves_no_day_and_is_counted(tmp_path, says):
     odd = [row("odd", answered=0, tags={"crop": "tea", "lang": "ar"}) | {"time": "2099-01-01"}]
     look = look_of(tmp_path / "odd", [*log(), *odd])
@@ -195,6 +196,7 @@ def test_no_control_character_of_a_log_stands_in_the_page(tmp_path):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
 
 
+@pytest.mark.long
 def test_long_texts_are_cut_and_the_page_stays_small(tmp_path):
     contexts = [{"text": "Water. " * 2000, "document_id": f"d{n}"} for n in range(9)]
     rows = [row(f"x{n}", answer="Dry. " * 2000, answered=0, contexts=contexts) for n in range(150)]

@@ -187,6 +187,7 @@ def test_interrupted_anywhere_it_loses_nothing_and_takes_nothing_twice(store, fo
     assert look(store, folder).rows == 0
 
 
+@pytest.mark.long
 @given(
     order=st.permutations([trace for trace in range(1, 6) for _ in range(3)]),
     cuts=st.lists(st.sampled_from(["line", "file", "look"]), min_size=14, max_size=14),

@@ -206,6 +206,7 @@ def filtered(tmp_path_factory):
         yield TraceQuery(con, [], has_monitor=False), cells
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(conditions)
 def test_the_list_and_the_commands_mean_the_same_by_a_filter(filtered, text):

@@ -361,6 +361,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("n_spans", [1, 20])
 def test_a_page_grows_by_four_times_what_came_in_at_most(client, project, name, n_spans):

@@ -25,6 +25,7 @@ def found(seed, days, planted=None):
     return alarms([], SECTION, use=cells)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_a_quiet_year_raises_nothing(seed):
     assert found(seed, 365) == []

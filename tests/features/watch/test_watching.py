@@ -79,6 +79,7 @@ def test_a_rate_judges_a_part_and_a_higher_one_the_rest(fake_openai, tmp_path, l
     assert fake_openai.n_requests == 12
 
 
+@pytest.mark.long
 def test_the_budget_of_a_day_holds_over_runs_and_the_rest_is_judged_later(fake_openai, tmp_path, log):
     chosen = settings(fake_openai, tmp_path, budget_per_day="5calls")
     first = watch(log, settings=chosen, today=TODAY)

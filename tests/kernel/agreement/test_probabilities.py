@@ -208,6 +208,7 @@ def judged(draw: st.DrawFn) -> Rows:
     return judgements, labels
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(judged())
 def test_no_card_says_more_of_probabilities_than_its_rows_bear(rows: Rows):

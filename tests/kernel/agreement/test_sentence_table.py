@@ -156,6 +156,7 @@ def check_note(code: str, rows: list[tuple[str, str, float, float]]) -> None:
     assert conditions[code], code
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None)
 @given(labelled_rows())
 def test_no_card_says_what_its_rows_do_not_bear(rows: Rows):

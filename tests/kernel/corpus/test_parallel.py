@@ -38,6 +38,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.long
 def test_two_processes_give_the_bytes_of_one(folder):
     one, two = (read_corpus([folder], IngestOptions(processes=n)) for n in (1, 2))
     assert msgspec.json.encode(two) == msgspec.json.encode(one)
@@ -54,6 +55,7 @@ def test_a_process_that_dies_costs_its_file_and_the_rest_goes_on(folder, monkeyp
     says(reasons["deadly.txt"])
 
 
+@pytest.mark.long
 def test_a_package_that_is_missing_there_is_missing_here(folder, monkeypatch):
     (folder / "page.html").write_text("<p>x")
     hidden = "import sys; sys.modules['selectolax.lexbor'] = None"
@@ -169,6 +171,7 @@ def test_long_files_may_take_longer():
     assert (limits_of(850).cpu_s, limits_of(200_000_000).cpu_s) == (60, 1060)
 
 
+@pytest.mark.long
 def test_what_a_library_reads_is_read_in_a_process_and_what_only_we_read_is_not(folder, monkeypatch):
     monkeypatch.setattr(parallel, "BEFORE", HOSTILE.replace('"busy"', '"deadly.pdf"'))
     monkeypatch.setattr(parallel, "limits_of", lambda *_: ReadingLimits(cpu_s=1))
@@ -179,6 +182,7 @@ def test_what_a_library_reads_is_read_in_a_process_and_what_only_we_read_is_not(
     assert len(corpus.documents) == 1
 
 
+@pytest.mark.long
 def test_a_module_of_ours_that_is_missing_is_no_fault_of_the_file(folder, monkeypatch):
     lost = "import sys; sys.modules['ragstone.kernel.files.xlsx'] = None"
     monkeypatch.setattr(parallel, "BEFORE", lost)

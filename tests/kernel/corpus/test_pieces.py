@@ -119,12 +119,14 @@ def test_a_piece_of_letters_and_digits_is_a_folded_word(text):
             assert word_terms(piece) == search_terms(piece)
 
 
+@pytest.mark.long
 @given(texts, texts, st.sampled_from(WHITE_SPACE))
 @settings(deadline=None, max_examples=400)
 def test_white_space_separates_terms(first, second, space):
     assert search_terms(first + space + second) == search_terms(first) + search_terms(second)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "separator", sorted(set(map(chr, range(128))) - {*string.ascii_letters, *string.digits})
 )
@@ -133,6 +135,7 @@ def test_no_mark_makes_an_ascii_separator_something_else(separator):
     assert terms_by_pieces(text) == search_terms(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("letter", string.ascii_uppercase)
 def test_an_ascii_letter_may_be_folded_before_its_mark_is_joined(letter):
     text = "".join(f"a{letter}{mark}b " for mark in marks())

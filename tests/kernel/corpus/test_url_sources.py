@@ -33,6 +33,7 @@ def twins(tmp_path: Path) -> tuple[Path, str]:
     return folder, url
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("processes", "ending"), [(1, ""), (1, "/"), (2, "")])
 def test_documents_are_those_of_a_folder_with_the_url_as_their_source(twins, ending, processes):
     folder, url = twins

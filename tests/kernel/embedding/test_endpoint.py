@@ -134,6 +134,7 @@ def test_a_batch_that_is_lost_keeps_the_others(fake_openai, opened, no_backoff, 
     assert sorted(fake_openai.embedded) == sorted(TEXTS[:BATCH])
 
 
+@pytest.mark.long
 def test_a_hung_endpoint_costs_a_timeout(fake_openai, opened, no_backoff, says):
     fake_openai.embedding = lambda body: hang() if TEXTS[0] in body["input"] else embed_words(body)
     started = time.monotonic()

@@ -65,6 +65,7 @@ def n_started(started: Path) -> int:
     return len(started.read_text().splitlines()) if started.exists() else 0
 
 
+@pytest.mark.long
 def test_two_processes_give_the_bytes_of_one(at_once):
     rows = answers()
     several = judged(rows)
@@ -220,6 +221,7 @@ async def test_an_error_that_ends_the_run_comes_after_the_rows_before_it(at_once
     assert len(made) == 39  # the first row was computed here
 
 
+@pytest.mark.long
 async def test_rows_are_read_as_they_are_needed(at_once, monkeypatch):
     monkeypatch.setattr(processes, "MOST_ROWS", 10)
     read = []

@@ -51,6 +51,7 @@ def test_patterns_choose_entries(tmp_path):
     assert len(read(tmp_path, glob=["*.zip"])[0]) == 1
 
 
+@pytest.mark.long
 def test_processes_read_entries_as_one_does(tmp_path):
     path = archive(tmp_path, {f"{n}.txt": f"Text {n}" for n in range(9)} | {"z.docx": b"broken"})
     assert read(path, processes=2) == read(path, processes=1)

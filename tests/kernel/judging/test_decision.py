@@ -154,6 +154,7 @@ async def test_grades_beyond_ten_are_asked_where_they_are_described():
     assert [label for label, _meaning in question.options] == ["0", "7", "13", "20"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", PROTOCOLS)
 async def test_300_malformed_replies_have_their_status_and_no_score(decision_server, tmp_path, model):
     draw = np.random.default_rng(32)

@@ -41,6 +41,7 @@ def expecting(calls, *steps, **columns):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row['id']} {row['about']}" for row in ROWS])
 async def test_a_row_is_judged_as_by_hand(row):
     found = {}

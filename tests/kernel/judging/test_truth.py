@@ -56,6 +56,7 @@ def test_affirmations_denials_and_doubts_are_told_apart(lang):
     assert wrong == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lang", FORMS)
 def test_an_affirmation_with_a_sign_of_negation_is_never_true(lang):
     signs = [*_each(WORDS[lang]["not"]), *_each(WORDS[lang]["no"]), *_each(WORDS[lang]["false"])]

@@ -182,6 +182,7 @@ def test_a_deadline_without_a_unit_says_what_to_write(says, text):
     says(caught.value)
 
 
+@pytest.mark.long
 async def test_after_the_deadline_every_row_is_a_timeout_that_says_so(says, tmp_path):
     model = Model()
 

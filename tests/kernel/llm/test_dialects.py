@@ -47,6 +47,7 @@ async def command(dialect: Dialect, bench: Bench, folder: Path) -> dict[str, tup
         return {row: await outcome(door, prompt_for(dialect, row)) for row in (GOOD, ODD)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_every_row_has_its_true_status_and_nothing_is_paid_twice(dialect, bench, tmp_path):
     rows = await command(dialect, bench, tmp_path)

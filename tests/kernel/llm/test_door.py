@@ -344,6 +344,7 @@ class TestRetries:
             assert model.most_in_flight == 64
             assert 20 < door._caller.slots.allowed < 50
 
+    @pytest.mark.long
     async def test_after_retry_after_nobody_asks_too_early_and_not_all_ask_at_once(self, tmp_path):
         limited = CallFailed("rate_limited", "HTTP 429", retryable=True, retry_after_s=1.0)
         times: list[float] = []
@@ -468,6 +469,7 @@ async def test_a_cap_holds_over_the_network_even_while_the_endpoint_refuses_json
     assert all(isinstance(end, CallFailed) and end.status == "over_budget" for end in ends[-100:])
 
 
+@pytest.mark.long
 async def test_every_row_ends_in_its_true_status_while_the_endpoint_misbehaves(fake_openai, tmp_path, caplog):
     from tests.support.scripts import fail, say, sometimes
 

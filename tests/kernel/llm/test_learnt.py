@@ -65,6 +65,7 @@ async def judge_all(bench, dialect: Kind, folder: Path, n: int = N, memory: Path
     return ["scored" if not isinstance(one, BaseException) else str(one) for one in replies]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PICKY)
 async def test_a_model_that_is_not_known_is_asked_once_first_and_a_known_one_at_once(name, bench, tmp_path):
     dialect = BY_NAME[name]
@@ -326,6 +327,7 @@ def _write(folder: Path, number: int) -> None:
         keep_entry(folder, f"m{number}", {"n": n})
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="there no lock keeps others out")
 def test_processes_that_write_at_once_lose_nothing_of_each_other(tmp_path):
     started = multiprocessing.get_context("spawn")

@@ -228,6 +228,7 @@ class TestRowFailures:
         fake_openai.script = in_turn(cut_connection(), verdict(1))
         assert (await door.ask(prompt())).value.score == 1
 
+    @pytest.mark.long
     async def test_a_hanging_call_is_a_timeout_of_its_row_and_the_others_go_on(self, fake_openai, tmp_path):
         fake_openai.script = lambda body: hang() if "row 3" in str(body) else fit_schema(body)
         async with opened(fake_openai.settings(timeout_s=1.0), tmp_path) as door:  # the others take less

@@ -157,6 +157,7 @@ class TestErrors:
         assert (failure.status, failure.raw, heard) == ("timeout", "Maize ", ["Maize "])
         assert fake_openai.n_requests == 1
 
+    @pytest.mark.long
     async def test_a_long_stream_that_goes_on_may_take_longer_than_the_timeout(self, fake_openai, tmp_path):
         fake_openai.script = always(stream(*"abcdefghij"))
         fake_openai.piece_s = 0.12

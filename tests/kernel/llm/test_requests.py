@@ -55,6 +55,7 @@ def other_rows() -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("refused", [set(), {"json_schema"}], ids=["schema", "tool"])
 def test_all_but_the_users_message_is_byte_equal_for_every_judge(fake_openai, tmp_path, refused):
     fake_openai.script, fake_openai.refuse = answer_in_any_form, refused
@@ -96,6 +97,7 @@ BODIES: dict[str, Callable[[Prompt], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("transport", BODIES)
 @pytest.mark.parametrize("name", stage_prompts())
 def test_all_but_the_users_message_is_byte_equal_for_every_stage_and_transport(name, transport):

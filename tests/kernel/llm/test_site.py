@@ -279,6 +279,7 @@ async def pouring(piece: bytes, *, status: int = 200, packed: bool = False) -> A
         await runner.cleanup()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("streams", [False, True])
 @pytest.mark.parametrize(
     ("piece", "status", "packed"), [(b" " * 1_000_000, 200, True), (EVENT, 200, False), (EVENT, 400, False)]

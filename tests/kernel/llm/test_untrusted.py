@@ -111,6 +111,7 @@ def placed(token: str) -> Iterator[str]:
     yield from (widened(token), "".join(map(widened, token[:1])) + token[1:], f"{token[:1]}\u200b{token[1:]}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("token", TOKENS)
 def test_no_token_of_a_family_is_left_in_a_defused_text_wherever_it_stands(token):
     for text in placed(token):

@@ -129,6 +129,7 @@ def counted(texts: list[str]) -> dict[str, dict[int, float]]:
     return expected
 
 
+@pytest.mark.long
 @given(texts=texts)
 @settings(deadline=None, max_examples=200)
 def test_every_term_is_counted_in_every_text(texts):

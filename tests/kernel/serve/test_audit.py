@@ -62,6 +62,7 @@ def test_a_log_that_cannot_be_written_is_told(tmp_path, says):
     says(error.value)
 
 
+@pytest.mark.long
 def test_owners_read_it_by_the_page(project):
     with peopled(load_settings(project / "ragstone.toml")) as people:
         anna = people.person("Anna", "owner")

@@ -48,6 +48,7 @@ def told(client):
     return b"".join(pieces)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pieces", [[], [b"GET / HTTP/1.1\r\nHost: 127"], [b"GET / HTTP/1.1\r\nX: y\r\n"]])
 def test_a_head_that_never_ends_closes_the_connection(connect, monkeypatch, pieces):
     monkeypatch.setattr(connections, "HEAD_S", 0.1)
@@ -101,6 +102,7 @@ def test_a_body_that_drips_is_given_up(connect, monkeypatch):
     assert answer.startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.long
 def test_a_body_that_comes_slowly_and_steadily_is_waited_for(connect, monkeypatch):
     monkeypatch.setattr(connections, "QUIET_S", 1.0)
     body = json.dumps({"exchange_id": "x-1", "correction": "y" * 3000}).encode()
@@ -125,6 +127,7 @@ def test_a_length_that_is_told_twice_is_refused_and_the_connection_closed(connec
     assert answer.count(b"HTTP/1.1") == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "head",
     [

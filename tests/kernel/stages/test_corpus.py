@@ -24,6 +24,7 @@ def test_sources_have_the_same_separators_on_every_system(source, seen):
     assert source_from(PurePosixPath("farm"), PurePosixPath("/farm"), "farm/docs/a\\b.md") == "docs/a\\b.md"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("folder", "settings"), FROM_HERE)
 def test_sources_are_seen_from_the_settings_wherever_one_works(tmp_path, monkeypatch, folder, settings):
     (tmp_path / "farm" / "docs").mkdir(parents=True)

@@ -75,22 +75,26 @@ def statuses(rows: list[Judgement]) -> list[tuple[str, str, str, str, str]]:
     return [(row.judge, row.metric, row.question_id, row.system, row.status) for row in rows]
 
 
+@pytest.mark.long
 def test_each_finds_what_it_needs_in_a_row_with_every_field(plain: PlainRun) -> None:
     scored = {row.judge for row in plain.rows if row.status == "scored"}
     assert scored == {load_judge(name).name for name in JUDGES}
     assert {row.status for row in plain.rows} == {"scored", "not_applicable"}
 
 
+@pytest.mark.long
 def test_a_sheet_in_parquet_is_the_same_sheet(project: FakeOpenAI, plain: PlainRun) -> None:
     write_rows(Path("answers.parquet"), read_rows(Path(SHEET), Answer), Answer)
     judge(sheet="answers.parquet")
     assert Path(OUT).read_bytes() == plain.content
 
 
+@pytest.mark.long
 def test_shards_hold_the_same_rows(project: FakeOpenAI, plain: PlainRun) -> None:
     assert judge(out="shards/") == plain.rows
 
 
+@pytest.mark.long
 def test_masked_rows_are_judged_by_all_and_no_address_leaves(project: FakeOpenAI, plain: PlainRun) -> None:
     assert any(EMAIL in prompt for prompt in plain.prompts)
     assert statuses(judge("--mask")) == statuses(plain.rows)
@@ -98,12 +102,14 @@ def test_masked_rows_are_judged_by_all_and_no_address_leaves(project: FakeOpenAI
     assert not any(EMAIL in prompt for prompt in project.prompts)
 
 
+@pytest.mark.long
 def test_each_turn_is_judged_by_all(project: FakeOpenAI) -> None:
     rows = judge("--each-turn")
     assert {row.status for row in rows} <= {"scored", "not_applicable"}
     assert {row.judge for row in rows} == {load_judge(name).name for name in JUDGES}
 
 
+@pytest.mark.long
 def test_a_run_that_the_budget_stops_goes_on_to_the_same_bytes(project: FakeOpenAI, plain: PlainRun) -> None:
     cut = judge("--budget", "100calls", code=4)
     assert "over_budget" in {row.status for row in cut}
@@ -112,6 +118,7 @@ def test_a_run_that_the_budget_stops_goes_on_to_the_same_bytes(project: FakeOpen
     assert project.n_requests == plain.n_requests
 
 
+@pytest.mark.long
 def test_batches_give_the_same_judgements(project: FakeOpenAI, plain: PlainRun) -> None:
     assert judge("--batch") == plain.rows
     assert project.batches.n_calls

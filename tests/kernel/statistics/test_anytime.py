@@ -99,6 +99,7 @@ def test_it_closes_in_on_the_truth():
 grade_pairs = lists(tuples(integers(0, 3), integers(0, 3)), min_size=2, max_size=40)
 
 
+@pytest.mark.long
 @given(grade_pairs)
 def test_kappa_does_not_care_who_is_first_nor_where_the_scale_begins(pairs):
     human, judge = np.array(pairs, dtype=float).T
@@ -159,6 +160,7 @@ def test_nothing_is_decided_without_labels_or_where_kappa_is_undefined():
     assert (bets.value, anytime_interval(bets)) == (None, (-1.0, 1.0))
 
 
+@pytest.mark.long
 def test_labels_to_decide_are_more_the_nearer_the_bar():
     hits = np.tile([1.0] * 9 + [0.0], 4)
     bets = bet_on_mean(hits, (0.0, 1.0))

@@ -103,6 +103,7 @@ def test_value_at_the_edge_of_what_resamples_reach_keeps_plain_quantiles():
     assert found.low < 0 == found.value == found.high
 
 
+@pytest.mark.long
 def test_very_many_clusters_are_drawn_in_groups_and_the_interval_stays(monkeypatch):
     totals = totals_of(np.random.default_rng(3).exponential(size=12_000))
     grouped = estimate(totals)

@@ -50,6 +50,7 @@ def exact_power(n: int, changed: float, difference: float) -> float:
     return total
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "changed", "difference"), [(20, 0.5, 0.3), (30, 0.3, 0.2), (12, 1.0, 0.6), (25, 0.4, 0.4)]
 )

@@ -128,6 +128,7 @@ def test_a_lenient_judge_is_corrected():
     assert found.low < human.mean() < found.high < 0.7
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [10, 20, 50, 100])
 @pytest.mark.parametrize("error", [0.0, 0.1, 0.3, 0.5])
 def test_interval_is_never_wider_than_that_of_the_labels_alone_by_more_than_two_percent(n, error):

@@ -134,6 +134,7 @@ answers = st.builds(
 )
 
 
+@pytest.mark.long
 @given(st.lists(answers, min_size=1, max_size=5, unique_by=lambda row: (row.question_id, row.system)))
 def test_rows_come_back_from_pandas_and_duckdb_as_they_were(rows):
     table = Rows(rows)

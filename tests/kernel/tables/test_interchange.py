@@ -427,6 +427,7 @@ JUNK = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_whatever_stands_in_place_of_a_value_the_file_is_read_or_refused(data: st.DataObject) -> None:

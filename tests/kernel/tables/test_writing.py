@@ -169,6 +169,7 @@ BUILDERS: dict[type[Any], Any] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", BUILDERS, ids=lambda kind: kind.__name__)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(choice=st.data())

@@ -314,6 +314,7 @@ async def test_a_model_may_name_topics_and_its_names_stay_until_the_documents_ch
         assert "A topic" not in (await knowledge.build([docs])).topics  # two of ten
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "step", ["before points", "before the catalogue", "before the topics", "before the sweep"]
 )

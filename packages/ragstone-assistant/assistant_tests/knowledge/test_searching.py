@@ -138,6 +138,7 @@ async def test_words_that_no_passage_holds_in_any_form_are_unheld(tmp_path):
         assert knowledge.unheld([]) == []
 
 
+@pytest.mark.long
 async def test_many_search_while_a_build_goes_on(tmp_path, store):
     docs = write(tmp_path / "docs", **TEXTS)
     async with knowledge_in(tmp_path, **store) as knowledge:

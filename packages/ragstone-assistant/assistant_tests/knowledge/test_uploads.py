@@ -265,6 +265,7 @@ async def test_the_process_that_reads_ends_when_it_is_idle(tmp_path, processes, 
                 await asyncio.sleep(0.01)
 
 
+@pytest.mark.long
 async def test_a_file_of_too_many_passages_is_refused_whole(tmp_path, processes, says):
     rows = "\n".join(f'{{"id": "{n}", "text": "Row {n}."}}' for n in range(6)).encode()
     async with knowledge_in(tmp_path, max_passages=5) as knowledge:

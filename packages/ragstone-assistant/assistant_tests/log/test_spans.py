@@ -117,6 +117,7 @@ async def test_a_failed_step_is_a_span_with_an_error(tmp_path: Path) -> None:
     assert by_kind(collector)["RETRIEVER"]["parentSpanId"] == by_kind(collector)["AGENT"]["spanId"]
 
 
+@pytest.mark.long
 async def test_a_collector_that_hangs_does_not_hold_up_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

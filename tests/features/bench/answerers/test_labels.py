@@ -187,6 +187,7 @@ def judgements_of(said):
     return {name: judged(name, contained=list(of)).judgements for name, of in said.items()}
 
 
+@pytest.mark.long
 def test_of_two_equal_systems_a_flattered_one_is_seldom_better():
     """The judge's own test calls one better in a third of benches; with 100 labelled pairs in few."""
     rng = np.random.default_rng(5)

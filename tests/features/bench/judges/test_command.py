@@ -25,6 +25,7 @@ def grid(folder, fake_openai):
     return write_grid(folder, fake_openai)
 
 
+@pytest.mark.long
 def test_bench_is_shown_and_its_report_named(grid, says):
     ran = ragstone("bench", "judges", "--all")
     assert ran.code == 0, ran.err
@@ -44,6 +45,7 @@ def test_bench_as_json_is_one_document(grid):
     assert found["calls"]["made"] == 80
 
 
+@pytest.mark.long
 def test_judgements_without_a_score_end_with_five_if_strict(grid, fake_openai):
     good = judging({"good": 0.03, "poor": 0.5})
     fake_openai.script = lambda body: fail(400, "cannot") if "case 7 is" in str(body) else good(body)
@@ -51,6 +53,7 @@ def test_judgements_without_a_score_end_with_five_if_strict(grid, fake_openai):
     assert ragstone("bench", "judges", "--strict").code == 5
 
 
+@pytest.mark.long
 def test_deadline_that_cuts_calls_off_ends_with_four(grid, fake_openai):
     fake_openai.latency_s = 30
     ran = ragstone("bench", "judges", "--deadline", "1s")

@@ -73,6 +73,7 @@ def placed(summary):
 DEAR, CHEAP, OTHER = (f"mine@shots=0 · openai/{name}" for name in ("dear", "cheap", "other"))
 
 
+@pytest.mark.long
 def test_much_better_model_is_recommended_though_it_is_dearer(finished):
     _, summary = finished
     choice, rows = summary.choice, placed(summary)
@@ -87,6 +88,7 @@ def test_much_better_model_is_recommended_though_it_is_dearer(finished):
     assert "is better than" in " ".join(recommendation(summary))
 
 
+@pytest.mark.long
 def test_of_two_models_that_are_equally_good_the_cheaper_is_recommended(settings, fake_openai):
     fake_openai.script = judging({"dear": 0.05, "cheap": 0.05})
     choice = bench_judges(settings).choice
@@ -114,6 +116,7 @@ def test_new_model_that_is_worse_is_said_to_be_worse(finished):
     assert contrast.comparison.p_holm <= 0.05
 
 
+@pytest.mark.long
 def test_cheaper_model_with_examples_is_as_good_as_the_dear_one_without(settings, fake_openai):
     fake_openai.script = judging({"dear": 0.05, "cheap": 0.4}, with_examples={"cheap": 0.05})
     summary = bench_judges(with_grid(settings, shots=[0, 1]))
@@ -126,6 +129,7 @@ def test_cheaper_model_with_examples_is_as_good_as_the_dear_one_without(settings
     assert "mine · openai/cheap" in (of_cheap.first if of_cheap.verdict == "better" else of_cheap.second)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rate", "verdict"), [(0.1, "cannot tell"), (0.45, "worse")])
 def test_a_layout_is_compared_with_the_judge_as_its_file_says(settings, fake_openai, rate, verdict):
     usual, turned = judging({"dear": 0.05}), judging({"dear": rate})
@@ -275,6 +279,7 @@ def test_limit_takes_the_first_answers_and_their_labels(settings):
     assert summary.board.n == 35
 
 
+@pytest.mark.long
 def test_metric_chooses_the_labels(settings, tmp_path, says):
     with (tmp_path / "labelled.jsonl").open("a") as file:
         row = {

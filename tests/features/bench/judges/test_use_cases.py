@@ -47,6 +47,7 @@ def first(folder):
     return folder
 
 
+@pytest.mark.long
 def test_order_of_the_systems_beside_that_of_another_use_case(first):
     path = write_bench(first, "second", GOOD_IS_SHORT, prefix="r", keys='use_cases = ["runs/first-judges"]\n')
     ran = ragstone("bench", "judges", "--config", path, "--json")

@@ -179,6 +179,7 @@ def test_holm_is_applied_over_every_pair_of_configurations():
     assert set(verdicts(made).values()) == {"best", "not distinguishable"}
 
 
+@pytest.mark.long
 def test_configurations_that_differ_by_chance_are_seldom_told_apart():
     # Eight configurations that find each question with the same probability, twenty times: with Holm a
     # family in which any is called worse comes up in at most 5 % of the trials, one of 20 on average.

@@ -149,6 +149,7 @@ def test_budget_that_is_none_is_told_before_anything_is_read(folder, kind):
     assert "budget" in ran.err
 
 
+@pytest.mark.long
 def test_deadline_cuts_the_answers_of_a_study_off(languages, fake_openai):
     fake_openai.latency_s = 2.0
     ran = ragstone("bench", "languages", "--model", fake_openai.model, "--deadline", "1s")

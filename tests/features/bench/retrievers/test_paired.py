@@ -112,6 +112,7 @@ def test_the_same_seed_gives_the_same_p():
     assert one == again != other
 
 
+@pytest.mark.long
 def test_fifty_configurations_can_still_be_told_apart():
     # 1,225 pairs: with 10,000 flips the smallest corrected p would be 0.12.
     rng = np.random.default_rng(3)

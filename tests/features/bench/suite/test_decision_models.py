@@ -26,6 +26,7 @@ def card_of(printed: str, name: str):
     return next(card for card in json.loads(printed)["cards"] if card["judge"] == name)
 
 
+@pytest.mark.long
 def test_a_decision_model_has_agreement_calibration_flips_and_a_price(suite, decision_server):
     ran = ragstone(*RUN, "--sample", 200, "--all")
     assert ran.code == 0, ran.err
@@ -43,6 +44,7 @@ def test_a_decision_model_has_agreement_calibration_flips_and_a_price(suite, dec
     assert "Probabilities against labels of right and wrong (0 is best)" in ran.out
 
 
+@pytest.mark.long
 def test_a_recorded_ledger_gives_the_same_card_without_the_server(suite, decision_server):
     first = card_of(ragstone(*RUN, "--sample", 40, "--json").out, "same_answer")
     n_requests = decision_server.n_requests

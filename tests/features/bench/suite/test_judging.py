@@ -32,6 +32,7 @@ def cards_of(ran):
     return {card["judge"]: card for card in json.loads(ran.out)["cards"]}
 
 
+@pytest.mark.long
 def test_free_judges_need_neither_model_nor_settings(folder, says):
     ran = ragstone(*RUN, "--sample", 60, "--all")
     assert ran.code == 0, ran.err
@@ -41,6 +42,7 @@ def test_free_judges_need_neither_model_nor_settings(folder, says):
     assert not (folder / ".ragstone/suite.json").exists()  # they are measured each time
 
 
+@pytest.mark.long
 def test_a_model_stands_beside_the_free_judges_and_its_card_stays(mine, fake_openai):
     ran = ragstone(*MINE, "--sample", 100, "--json")
     assert ran.code == 0, ran.err
@@ -85,6 +87,7 @@ def test_a_model_without_a_judge_is_asked_as_four_and_a_judge_of_pairs_in_both_o
     assert summary.failed == []
 
 
+@pytest.mark.long
 def test_a_judge_that_guesses_is_called_unfit_and_one_that_obeys_is_caught(mine, fake_openai, says):
     fake_openai.script = judging_suite(0.5, obeys=True)
     ran = ragstone(*MINE, "--sample", 100, "--all")
@@ -95,6 +98,7 @@ def test_a_judge_that_guesses_is_called_unfit_and_one_that_obeys_is_caught(mine,
     assert flips["length"].value == flips["position"].value == 0
 
 
+@pytest.mark.long
 def test_a_budget_that_ends_midway_keeps_no_card_and_nothing_is_paid_twice(mine, fake_openai, says):
     cut = ragstone(*MINE, "--sample", 30, "--budget", "10calls", "--all")
     assert (cut.code, fake_openai.n_requests) == (4, 10)
@@ -122,6 +126,7 @@ def test_forecast_says_the_calls_and_asks_nobody(mine, fake_openai):
     assert 530 + 80 + 84 + 2 * 80 <= forecast_suite(plan).calls <= 530 + 80 + 2 * 84 + 2 * 80
 
 
+@pytest.mark.long
 def test_what_was_judged_can_be_read_and_measured_again(mine):
     summary = judge_suite(judges=["mine.toml"], models=["openai/m"], sample=60)
     [folder] = (mine / "runs").glob("*suite*")

@@ -106,6 +106,7 @@ def numbers_in(element) -> list[tuple[str, float]]:
     return found
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(figures(), st.sampled_from(WIDTHS))
 def test_all_lies_within_the_drawing_whatever_the_values(figure, width):

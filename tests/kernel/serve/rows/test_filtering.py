@@ -243,6 +243,7 @@ def conditions(columns: dict[str, str]) -> st.SearchStrategy[str]:
     )
 
 
+@pytest.mark.long
 @given(data=st.data())
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_filter_finds_in_the_index_what_it_leaves_of_the_table(data, run, con):

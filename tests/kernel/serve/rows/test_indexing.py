@@ -125,6 +125,7 @@ def plain(rows: list[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(None if cell != cell else cell for cell in row) for row in rows)
 
 
+@pytest.mark.long
 @given(rows=RUNS)
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_index_holds_what_one_in_memory_holds(rows, tmp_path, monkeypatch):
@@ -184,6 +185,7 @@ def test_a_line_that_is_no_row_is_named(tmp_path, says):
     assert not (tmp_path / "index.duckdb").exists()
 
 
+@pytest.mark.long
 def test_first_rows_are_those_of_the_whole_index(tmp_path):
     rows = {
         "questions": [Question(id=f"q{at}", question=f"Question {at}?") for at in range(3000)],
