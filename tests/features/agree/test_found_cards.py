@@ -20,4 +20,7 @@ def test_damaged_cards_are_told_and_other_files_are_not(tmp_path, caplog):
         assert not caplog.messages
         (tmp_path / "cards.json").write_bytes(whole[:-9])
         assert project_cards(settings, []) == []
-    assert [message.partition(": ")[0] for message in caplog.messages] == [str(tmp_path / "cards.json")]
+        (tmp_path / "cards.json").write_bytes(whole.replace(b'"judge":"', b'"judge":"\xff'))
+        (tmp_path / "deep.json").write_bytes(b'[{"a":' + b"[" * 100_000)
+        assert project_cards(settings, []) == []
+    assert [message.partition(": ")[0] for message in caplog.messages] == [str(tmp_path / "cards.json")] * 2

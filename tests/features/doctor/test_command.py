@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+from importlib import metadata
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ from tests.support.golden import sentence_in
 from tests.support.postgres import PASSWORD, options
 from tests.support.scripts import Body, Said, always, fail, fit_schema, say
 
+from ragstone.features.doctor.command import package_version
 from ragstone.kernel.llm.catalogue import read_probes
 
 
@@ -259,3 +261,12 @@ def test_judges_have_the_model_of_the_command_line_and_questions_alone_are_no_ru
     assert (told["ok"], told["detail"]) == (True, "correctness; asked: openai/fake")
     (project / "ragstone.toml").write_text('[questions]\npath = "questions.jsonl"\n')
     assert [name for name in looked() if name.startswith("[")] == ["[questions] path"]
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [("opentelemetry.sdk", "opentelemetry-sdk"), ("argon2", "argon2-cffi"), ("litestar", "litestar")],
+)
+def test_a_version_is_of_the_package_that_brings_the_module(module, package):
+    pytest.importorskip(module)
+    assert package_version(module) == f"{package} {metadata.version(package)}"

@@ -34,6 +34,7 @@ WRONG = {
     "no grade": "q1 0 a",
     "a grade that is a share": "q1 0 a 0.5",
     "a grade that is a word": "query-id\tcorpus-id\tscore\nq1\ta\thigh",
+    "a grade without end": "q1 0 a " + "9" * 400,
     "a cell too few": "query-id\tcorpus-id\tscore\nq1\ta",
     "an empty id": "q1\t\t1",
     "two grades": "q1 0 a 1\nq1 0 a 0",

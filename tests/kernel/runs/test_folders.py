@@ -6,7 +6,8 @@ import pytest
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.folders import is_ours, is_run
-from ragstone.kernel.runs.summary import read_summary
+from ragstone.kernel.runs.run import read_manifest
+from ragstone.kernel.runs.summary import chosen_in, read_summary
 
 OURS = {"summary.json": '{"counts": {}, "metrics": []}', "manifest.json": '{"judges": {}}'}
 OTHERS = {
@@ -48,3 +49,17 @@ def test_numbers_of_another_tool_are_not_called_a_run_that_broke(tmp_path, says)
     with pytest.raises(DataError) as broken:
         read_summary(tmp_path)
     says(broken.value)
+
+
+def test_bytes_that_are_no_utf8_are_a_damaged_file_and_no_crash(tmp_path, says):
+    (tmp_path / "summary.json").write_bytes(
+        b'{"name": "\xff", "chosen": {"of": "\xff", "where": "x"}, "counts": {}, "metrics": []}'
+    )
+    (tmp_path / "manifest.json").write_bytes(b'{"judges": {}, "\xff": 1}')
+    assert is_run(tmp_path)
+    for read in (read_summary, chosen_in, lambda run: read_manifest(run / "manifest.json")):
+        with pytest.raises(DataError) as error:
+            read(tmp_path)
+        says(str(error.value).replace(str(tmp_path), "HERE"))
+    (tmp_path / "summary.json").write_bytes(b'{"counts": {"\xff": 1}, "metrics": []}')
+    assert is_ours(tmp_path / "summary.json")

@@ -348,10 +348,11 @@ class TestEveryEvalEver:
 
     def test_a_damaged_aggregate_is_told_for_it_has_the_scales(self, tmp_path: Path, says) -> None:
         shutil.copy(FIXTURES / "every-eval-ever_samples.jsonl", tmp_path)
-        (tmp_path / "every-eval-ever.json").write_text('{"evaluation_results": [')
-        with pytest.raises(DataError) as error:
-            list(read_rows(tmp_path / "every-eval-ever_samples.jsonl", Judgement))
-        says(str(error.value).replace(str(tmp_path), "HERE"))
+        for damaged in (b'{"evaluation_results": [', b'{"evaluation_results": "\xff"}'):
+            (tmp_path / "every-eval-ever.json").write_bytes(damaged)
+            with pytest.raises(DataError) as error:
+                list(read_rows(tmp_path / "every-eval-ever_samples.jsonl", Judgement))
+            says(str(error.value).replace(str(tmp_path), "HERE"))
 
     def test_the_aggregate_alone_says_where_the_instances_are(self, says) -> None:
         for row_type in (Judgement, Answer):

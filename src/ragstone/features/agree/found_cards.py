@@ -10,6 +10,7 @@ import msgspec
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.config import Settings
 from ragstone.kernel.errors import DataError
+from ragstone.kernel.runs.folders import NOT_JSON
 from ragstone.kernel.runs.summary import read_summary
 
 LOG = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ def _cards_in(path: Path) -> list[ReportCard]:
             return []
         content = path.read_bytes()
         return msgspec.json.decode(content, type=list[ReportCard])
-    except (OSError, msgspec.DecodeError) as mistake:
+    except (OSError, *NOT_JSON, RecursionError) as mistake:
         if all(mark in content for mark in MARKS):
             LOG.warning("%s: its report cards are not shown: they cannot be read (%s).", path, mistake)
         return []

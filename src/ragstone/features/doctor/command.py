@@ -63,7 +63,7 @@ def doctor(
     checks = [*map(_extra, EXTRAS)]
     for name, (purpose, install) in SEPARATE.items():
         if is_installed(name):
-            checks.append(Check(name, True, f"{purpose} ({_version(name)})"))
+            checks.append(Check(name, True, f"{purpose} ({package_version(name)})"))
         else:
             checks.append(Check(name, False, purpose, install))
     checks += [_writable(settings.path(".ragstone"))]
@@ -104,23 +104,24 @@ def _extra(name: str) -> Check:
     extra = EXTRAS[name]
     missing = extra.missing
     if not missing:
-        return Check(name, True, f"{extra.purpose} ({_version(extra.modules[0])})")
+        return Check(name, True, f"{extra.purpose} ({package_version(extra.modules[0])})")
     without = f" (without {', '.join(missing)})" if len(missing) < len(extra.modules) else ""
     return Check(name, False, f"{extra.purpose}{without}", f"pip install 'ragstone[{name}]'")
 
 
-def _version(module: str) -> str:
+def package_version(module: str) -> str:
     """Return `litestar 2.23`, of the package that a module comes from."""
     from importlib import metadata  # 20 ms that other commands do not need
 
-    top = module.partition(".")[0]
+    name = module.replace(".", "-")  # opentelemetry.sdk is of opentelemetry-sdk
     try:
-        return f"{top} {metadata.version(top)}"
+        return f"{name} {metadata.version(name)}"
     except metadata.PackageNotFoundError:  # its name only begins with its module's, as faiss-cpu
         # metadata.packages_distributions() knows all such names, from every file of every package: a second.
-        folders = (path for place in sys.path for path in sorted(Path(place).glob(f"{top}[-_]*.dist-info")))
+        pattern = f"{module.replace('.', '_')}[-_]*.dist-info"
+        folders = (path for place in sys.path for path in sorted(Path(place).glob(pattern)))
         package = next(map(metadata.Distribution.at, folders), None)
-        return f"{package.name} {package.version}" if package else top
+        return f"{package.name} {package.version}" if package else module
 
 
 def _writable(folder: Path) -> Check:

@@ -105,7 +105,7 @@ class EventExport:
             return msgspec.json.decode(self._notes.read_bytes(), type=_ExportState)
         except FileNotFoundError:
             return _ExportState()
-        except msgspec.DecodeError as mistake:
+        except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
             raise DataError(
                 f"{self._notes}: cannot be read ({mistake}), so it is unknown which events were sent. "
                 "--force sends all of them again."

@@ -14,6 +14,7 @@ from ragstone.kernel.engine.session import PLAIN, Session, SessionOptions
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.judging import Judge
 from ragstone.kernel.records import JOINT_SUFFIX, NO_MODEL, Answer, Judgement
+from ragstone.kernel.runs.folders import NOT_JSON
 from ragstone.kernel.runs.summary import ChosenAnswers, RunSummary
 from ragstone.kernel.tables import partial_path, read_rows, write_rows
 from ragstone.kernel.tables.columns import CHOICE
@@ -120,7 +121,7 @@ def judge_to_run(
             models, columns = {**before.models, **models}, {**before.columns, **columns}
         except FileNotFoundError:  # nothing was judged before
             pass
-        except (OSError, msgspec.DecodeError):
+        except (OSError, *NOT_JSON):
             lost = [UNREAD] if earlier_rows else []
             summary = msgspec.structs.replace(summary, notes=[*summary.notes, *lost])
         summary = msgspec.structs.replace(summary, models=models, columns=columns)

@@ -86,5 +86,5 @@ def kept_lines(store: Path) -> list[str]:
         return feedback_lines(msgspec.json.decode((store / KEPT).read_bytes(), type=FeedbackSummary))
     except FileNotFoundError:
         return []
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return [f"{KEPT} cannot be read: `ragstone sample --feedback` with the labels writes it again."]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ragstone.kernel.errors import DataError, checks_arguments, explaining
+from ragstone.kernel.errors import DataError, checks_arguments, explaining, plural
 from ragstone.kernel.files.decoding import decode
 from ragstone.kernel.files.file import Unreadable
 
@@ -13,7 +13,7 @@ QUESTION = ("query-id", "query_id", "qid", "question_id", "topic")
 DOCUMENT = ("corpus-id", "corpus_id", "document_id", "doc_id", "docid", "docno", "pid")
 GRADE = ("score", "relevance", "rel", "grade", "label")
 LINES = "`question 0 document grade`, or `question document grade` between tabs"
-WHOLE = re.compile(r"[+-]?[0-9]+(?:\.0*)?")
+WHOLE = re.compile(r"([+-]?[0-9]{1,18})(?:\.0*)?")
 
 
 @checks_arguments
@@ -39,18 +39,20 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
         if columns is None or len(cells) != columns.n:
             wanted = f"the {named.n} columns of the first line" if named else LINES
             raise DataError(
-                f"{path}:{number}: expected {wanted}, got {len(cells)} columns: {line.strip()[:80]!r}."
+                f"{path}:{number}: expected {wanted}, got {plural(len(cells), 'column')}: "
+                f"{line.strip()[:80]!r}."
             )
         question, document, grade = (cells[place] for place in columns[:3])
         for place in (columns.question, columns.document):
             if not cells[place]:
                 raise DataError(f"{path}:{number}: column {place + 1} is empty, and holds an id. Add it.")
-        if not WHOLE.fullmatch(grade):
+        whole = WHOLE.fullmatch(grade)
+        if whole is None:
             raise DataError(
                 f"{path}:{number}: column {columns.grade + 1} is {grade[:40]!r}, and a grade is a "
-                "whole number."
+                "whole number of at most 18 digits."
             )
-        if qrels.setdefault(question, {}).setdefault(document, int(float(grade))) != int(float(grade)):
+        if qrels.setdefault(question, {}).setdefault(document, int(whole[1])) != int(whole[1]):
             raise DataError(
                 f"{path}:{number}: question {question!r} grades document {document!r} a second time, with "
                 "another grade. Delete one of the two lines."

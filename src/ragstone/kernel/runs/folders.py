@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 SUMMARY, MANIFEST = "summary.json", "manifest.json"
+NOT_JSON = msgspec.DecodeError, UnicodeDecodeError  # of bytes that are no UTF-8 msgspec raises the second
 
 
 class _SummaryMarks(msgspec.Struct, frozen=True):
@@ -35,6 +36,6 @@ def is_ours(path: Path) -> bool:
         msgspec.json.decode(path.read_bytes(), type=MARKS[path.name])
     except (msgspec.ValidationError, RecursionError):
         return False
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *NOT_JSON):
         return os.path.isfile(path)  # noqa: PTH113 - False, too, where the folder may not be looked into
     return True

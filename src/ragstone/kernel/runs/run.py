@@ -11,6 +11,7 @@ from ragstone.kernel.dataset.certificate import Certificate, Fit, fit
 from ragstone.kernel.dataset.placing import place_evidence
 from ragstone.kernel.errors import checks_arguments, explaining
 from ragstone.kernel.records import Document, Question
+from ragstone.kernel.runs.folders import NOT_JSON
 from ragstone.kernel.runs.run_rows import RunRows, read_run_rows, rows_of
 from ragstone.kernel.runs.summary import read_numbers
 
@@ -54,7 +55,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     """Return what manifest.json holds, None without one. Raises DataError."""
     if not path.is_file():
         return None
-    with explaining(f"{path}: not a JSON object", "Restore it, or delete it.", msgspec.DecodeError):
+    with explaining(f"{path}: not a JSON object", "Restore it, or delete it.", *NOT_JSON):
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
 
 

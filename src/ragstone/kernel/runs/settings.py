@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from ragstone.kernel.errors import explaining
+from ragstone.kernel.runs.folders import NOT_JSON
 
 Keys = Mapping[str, object]
 """A table of ragstone.toml."""
@@ -83,7 +84,7 @@ def read_run_manifest(path: Path) -> RunManifest | None:
     """Return what a manifest tells, None where there is none. Raises DataError for one that is broken."""
     if not path.is_file():
         return None
-    with explaining(f"{path}: not a manifest of Ragstone", "Restore it, or delete it.", msgspec.DecodeError):
+    with explaining(f"{path}: not a manifest of Ragstone", "Restore it, or delete it.", *NOT_JSON):
         return msgspec.json.decode(path.read_bytes(), type=RunManifest)
 
 

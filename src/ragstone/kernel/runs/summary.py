@@ -12,7 +12,7 @@ from ragstone.kernel.errors import DataError, checks_arguments, explaining
 from ragstone.kernel.judging.savings import CascadeSavings
 from ragstone.kernel.judging.summary import BOUNDS_FROM, MetricSummary
 from ragstone.kernel.records import Status, Usage
-from ragstone.kernel.runs.folders import SUMMARY, is_ours
+from ragstone.kernel.runs.folders import NOT_JSON, SUMMARY, is_ours
 from ragstone.kernel.tables.shown import Displayed
 
 
@@ -131,7 +131,7 @@ def _numbers_of(source: Path) -> _Numbers:
         return _Numbers()
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Numbers)
-    except (OSError, msgspec.DecodeError) as mistake:
+    except (OSError, *NOT_JSON) as mistake:
         raise DataError(
             f"{path}: cannot be read ({mistake}), so it is unknown how these answers were chosen. Run the "
             "command that writes it again: `ragstone judge` or `ragstone run`."
@@ -147,7 +147,7 @@ def read_numbers(path: Path, kind: type[NumbersT], what: str, command: str) -> N
         raise DataError(f"{path}: no such file. Run `{command}` to the end: it writes it last.")
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except msgspec.DecodeError as mistake:
+    except NOT_JSON as mistake:
         raise DataError(
             f"{path}: not a {what} that this version of Ragstone understands ({mistake}). "
             f"Run `{command}` again."
@@ -185,6 +185,6 @@ def read_summary(folder: Path | str) -> RunSummary:
     with explaining(
         f"{path}: not a summary that this version of Ragstone understands",
         "Run the command that wrote it again: no call in the ledger is paid for twice.",
-        msgspec.DecodeError,
+        *NOT_JSON,
     ):
         return msgspec.json.decode(path.read_bytes(), type=RunSummary)

@@ -453,7 +453,7 @@ def _eee_configs(where: str) -> dict[str, Mapping[str, Any]]:
         return {}
     try:
         record = msgspec.json.decode(path.read_bytes())
-    except (msgspec.DecodeError, OSError) as mistake:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as mistake:
         raise DataError(
             f"{path}: cannot be read ({mistake}), and it says which score is the best. Copy the file again."
         ) from None
