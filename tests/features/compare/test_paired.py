@@ -15,6 +15,7 @@ from ragstone.features.compare.paired import compare_judged
 from ragstone.features.compare.values import Gate
 from ragstone.features.compare.words import (
     comparison_document,
+    gate_told,
     metric_told,
     noise_lines,
     outcome,
@@ -405,6 +406,24 @@ def test_a_gate_does_not_pass_what_nobody_scored(status, of_both, of_each, outco
     )
     assert found.gate.outcome == outcome
     says(found.gate.metrics[0].because)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "outcome"),
+    [
+        ("timeout", "timeout", "cannot tell"),
+        (1.0, "timeout", "cannot tell"),
+        ("not_applicable", "not_applicable", "passed"),
+    ],
+)
+def test_a_gate_does_not_pass_a_metric_of_which_nothing_could_be_scored(ours, theirs, outcome, says):
+    runs = [
+        JudgedRun(name="run", judgements=[*judged([1.0] * 9), *judged([each] * 9, judge="other")], judges={})
+        for each in (ours, theirs)
+    ]
+    found = compare_judged(*runs)
+    assert (len(found.metrics), found.gate.outcome) == (1, outcome)
+    says(gate_told(found.gate))
 
 
 def test_margin_without_a_scale_has_no_unit(says):

@@ -294,6 +294,7 @@ def whole(text: str) -> str:
 
 
 SEEN_ELSEWHERE = {  # below, where runs have manifests, and in test_people.py, with 20 labelled pairs or more
+    "gate-none-scored",  # in test_paired.py
     "people-pairs-worth",
     "people-judge-no-surer",
     "compare-lowest-is-best",

@@ -517,6 +517,14 @@ GATE_UNSCORED = Sentence[GateFacts](
     },
 )
 
+GATE_NONE_SCORED = Sentence[int](
+    code="gate-none-scored",
+    text="no question could be scored on both sides",
+    when="other metrics are compared, no question has both scores of this one, of at least one a judgement "
+    "failed or is missing, and not every answer is the same",
+    holds=lambda n_failed: n_failed > 0,
+)
+
 
 def _is_undecided(facts: GateFacts) -> bool:
     undecided = facts.metric.verdict == "cannot tell" and not _is_unchanged_for_all(facts.metric)
@@ -682,5 +690,6 @@ SENTENCES = (
     LOSES_MORE,
     *(FINDS, FINDS_NONE, *NEEDED, TOGETHER),
     *(sentence for because in BECAUSE.values() for sentence in because),
+    GATE_NONE_SCORED,
     *(*GATES, *VARIES, *SETTINGS),
 )

@@ -1,6 +1,6 @@
 """Run B against run A on the same questions -> better, worse, or cannot tell; and what a gate says of it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +16,13 @@ from ragstone.features.compare._repeats import (
     repeat_notes,
 )
 from ragstone.features.compare._retrieval import compare_retrieval
-from ragstone.features.compare._sentence_table import BECAUSE, VARIES, ComparedAnswers, GateFacts
+from ragstone.features.compare._sentence_table import (
+    BECAUSE,
+    GATE_NONE_SCORED,
+    VARIES,
+    ComparedAnswers,
+    GateFacts,
+)
 from ragstone.features.compare._spent import compare_spent
 from ragstone.features.compare._stale_sentence_table import STALE_COMPARED, StaleCompared
 from ragstone.features.compare._taste import label_cost, taste_notes
@@ -137,7 +143,7 @@ def compare_judged(
         ],
         components=components or UNSET,
         seed=seed,
-        gate=gate_of(compared, margin),
+        gate=gate_of(compared, margin, both.unscored()),
     )
 
 
@@ -182,6 +188,16 @@ def _shares_note(row: _Paired) -> str:
     return f"{row.key[0]} gives labels, none better than another, so it has no verdict: {shares}."
 
 
+def _scored(side: Mapping[str, Judgement]) -> set[str]:
+    return {name for name, row in side.items() if row.score is not None}
+
+
+def _failed(sides: Sequence[Mapping[str, Judgement]]) -> set[str]:
+    """Return the questions of which a judgement failed on any side, or is on one side alone."""
+    failed = {name for side in sides for name, row in side.items() if row.status not in NO_FAILURE}
+    return failed | (sides[0].keys() ^ sides[1].keys())
+
+
 class _Both:
     """The rows of two matched runs, by what they are looked up with."""
 
@@ -189,7 +205,7 @@ class _Both:
         self, a: JudgedRun, b: JudgedRun, matched: Matched, seed: int, labels: PeopleLabels | None = None
     ) -> None:
         self.people = People(labels, a, b, matched) if labels else None
-        self.ids, self.seed = matched.ids, seed
+        self.ids, self.seed, self._keys = matched.ids, seed, matched.keys
         wanted = set(matched.ids)
         self._judgements: tuple[dict[tuple[str, Key], dict[str, Judgement]], ...] = ({}, {})
         for side, judgements in zip((a, b), self._judgements, strict=True):
@@ -220,10 +236,7 @@ class _Both:
 
     def paired(self, systems: tuple[str, str], key: Key) -> _Paired | None:
         """Return the scores that both have, tested; None if there are none."""
-        ours, theirs = (
-            judgements.get((system, key), {})
-            for judgements, system in zip(self._judgements, systems, strict=True)
-        )
+        ours, theirs = self._rows(systems, key)
         scored = [
             (name, judgement.score, other.score)
             for name in self.ids
@@ -239,6 +252,34 @@ class _Both:
         people = self.people.corrected(systems, (ours, theirs), self.shared) if self.people else None
         low_is_best = is_low_best(key[0], self._runs)
         return _Paired(systems, key, ids, values, clusters, test, (ours, theirs), people, low_is_best)
+
+    def _rows(self, systems: tuple[str, str], key: Key) -> tuple[dict[str, Judgement], ...]:
+        return tuple(
+            judgements.get((system, key), {})
+            for judgements, system in zip(self._judgements, systems, strict=True)
+        )
+
+    def unscored(self) -> list[GatedMetric]:
+        """Return what a gate says of metrics of which no question has both scores, where one was due."""
+        gated = []
+        for systems, keys in self._keys.items():
+            for key in () if self._same_answers(systems) else keys:
+                sides = self._rows(systems, key)
+                rows = [row for side in sides for row in side.values()]
+                if any(map(is_category, rows)) or _scored(sides[0]) & _scored(sides[1]):
+                    continue
+                if because := say(len(_failed(sides)), GATE_NONE_SCORED):
+                    judge, metric, _ = key
+                    gated.append(
+                        GatedMetric(
+                            judge=judge,
+                            metric=metric,
+                            system=systems[1],
+                            outcome="cannot tell",
+                            because=because,
+                        )
+                    )
+        return gated
 
     def clusters(self, ids: Sequence[str]) -> list[str]:
         """Return the document or conversation that each question belongs to; another stands alone."""
@@ -345,17 +386,13 @@ class _Both:
         """Return the questions that A or B alone has scored, whose answer failed on one alone, and whose
         judgement failed on any side, or is on one side alone.
         """
-        scored = [{name for name, row_of in side.items() if row_of.score is not None} for side in row.rows]
+        scored = [_scored(side) for side in row.rows]
         failed = [
             {name for name, row_of in side.items() if row_of.status == "app_error"} for side in row.rows
         ]
         of_application = (len(failed[1] - failed[0]), len(failed[0] - failed[1]))
-        a, b = row.rows
-        unscored = {
-            name for side in row.rows for name, row_of in side.items() if row_of.status not in NO_FAILURE
-        }
-        unscored |= a.keys() ^ b.keys()
-        return len(scored[0] - scored[1]), len(scored[1] - scored[0]), of_application, len(unscored)
+        n_failed = len(_failed(row.rows))
+        return len(scored[0] - scored[1]), len(scored[1] - scored[0]), of_application, n_failed
 
     def _errors(
         self, row: _Paired, scale: tuple[float, float] | None
@@ -519,14 +556,17 @@ def check_share(name: str, share: float | None) -> None:
         )
 
 
-def gate_of(metrics: Sequence[MetricComparison], margin: float | None) -> Gate:
+def gate_of(
+    metrics: Sequence[MetricComparison], margin: float | None, unscored: Sequence[GatedMetric] = ()
+) -> Gate:
     """Return what is let pass: B where it is better or unchanged or, with a margin, not worse by more.
 
-    margin: share of the scale's width. Every metric has to pass, so each is looked at on its own and no
-    correction is needed for the passing (an intersection-union test, Berger 1982); "worse" is corrected by
-    Holm. Raises DataError for a margin on a metric without a scale.
+    margin: share of the scale's width. unscored: metrics that could not be compared. Every metric has to
+    pass, so each is looked at on its own and no correction is needed for the passing (an intersection-union
+    test, Berger 1982); "worse" is corrected by Holm. Raises DataError for a margin on a metric without a
+    scale.
     """
-    gated = [_gated(metric, margin) for metric in metrics]
+    gated = [*(_gated(metric, margin) for metric in metrics), *unscored]
     outcome = next(outcome for outcome in ORDER if any(row.outcome == outcome for row in gated))
     return Gate(outcome=outcome, margin=margin, metrics=gated)
 
