@@ -172,7 +172,7 @@ def _stamp(run: Path) -> tuple[int, int, int]:
 def _pieces_kept(run: Path, folder: Path) -> _Pieces | None:
     try:
         pieces = msgspec.json.decode((folder / "calls.json").read_bytes(), type=_Pieces)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     return pieces if pieces.stamp == _stamp(run) else None
 

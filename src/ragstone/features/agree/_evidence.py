@@ -85,7 +85,7 @@ def _read(folder: Path, patterns: Sequence[str], kind: type[T]) -> list[tuple[Pa
         try:
             if path.stat().st_size <= MOST_BYTES:
                 rows.append((path, msgspec.json.decode(path.read_bytes(), type=kind)))
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             continue
     return rows
 
@@ -114,5 +114,5 @@ def _version(judgements: Path) -> int | None:
     try:
         with judgements.open("rb") as file:
             return msgspec.json.decode(file.readline(MOST_LINE), type=_Version).prompt_version
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None

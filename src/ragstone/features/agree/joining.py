@@ -220,7 +220,7 @@ def columns_of_run(judgements: Path) -> Iterator[None]:
     now = CHOICE.get()
     try:
         numbers = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Columns)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         numbers = _Columns()
     token = CHOICE.set(msgspec.structs.replace(now, columns={**numbers.columns, **now.columns}))
     try:

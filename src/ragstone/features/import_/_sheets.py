@@ -154,10 +154,7 @@ def _is_jsonl(path: Path, head: str) -> bool:
         return path.suffix.lower() in (".jsonl", ".ndjson")
     try:
         return isinstance(msgspec.json.decode(lines[0]), dict)
-    except (
-        msgspec.DecodeError,
-        RecursionError,
-    ):  # a broken line, or the first of an object that stands on several
+    except (msgspec.DecodeError, RecursionError):  # a broken line, or the first of an object on several
         return not lines[0].rstrip().endswith(("{", "[", ",", ":"))
 
 
@@ -192,7 +189,7 @@ def json_list(path: Path) -> list[msgspec.Raw]:
                 f"{path}: an object without one list of rows in it. Give a list of objects, or one "
                 "object per line."
             )
-    except (msgspec.DecodeError, RecursionError) as mistake:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
         raise DataError(
             f"{path}: not valid JSON ({mistake}). Export it again, or correct it there."
         ) from None
@@ -204,7 +201,7 @@ def _objects(items: list[msgspec.Raw]) -> Iterator[tuple[int, Cells | str]]:
     for number, item in enumerate(items, 1):
         try:
             yield number, decode(item)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             yield number, NO_OBJECT
 
 

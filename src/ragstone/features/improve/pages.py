@@ -203,7 +203,7 @@ def look_page(request: AnyRequest, app: AtApp, file: AtJudge, place: FromPath[in
     """Give what a look has shown. Opening it again is no other look: it shows nothing new."""
     try:
         look = msgspec.json.decode(app.part(development_of).card(place), type=TestLook)
-    except (RagstoneError, msgspec.DecodeError) as mistake:
+    except (RagstoneError, msgspec.DecodeError, UnicodeDecodeError) as mistake:
         raise NotFoundException(str(mistake)) from None
     own = look.looks[look.number - 1]
     if own.judge != file.name:

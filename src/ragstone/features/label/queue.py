@@ -181,7 +181,7 @@ def read_queue(folder: Path, name: str) -> Queue:
         return msgspec.json.decode(path.read_bytes(), type=Queue)
     except FileNotFoundError:
         raise DataError(f"There is no queue {name!r}. {nearest(name, queue_names(folder))}") from None
-    except (msgspec.DecodeError, OSError) as mistake:
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as mistake:
         raise DataError(f"{path}: cannot be read as a queue ({mistake}). Restore it from a backup.") from None
 
 

@@ -72,7 +72,7 @@ class DocumentTexts:
                 if line.strip():
                     try:
                         name = decoder.decode(line).id
-                    except msgspec.DecodeError:
+                    except (msgspec.DecodeError, UnicodeDecodeError):
                         name = None
                     if name is None:
                         self._places.clear()
@@ -88,7 +88,7 @@ class DocumentTexts:
             line = file.read(length)
         try:
             raw: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             raw = {}
         if raw.get("id") != name:
             raise DataError(f"{self.path} changed while it was being read: reload the page.")

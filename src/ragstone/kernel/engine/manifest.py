@@ -31,7 +31,7 @@ def check_manifest(folder: Path, settings: Settings, force: bool) -> None:
         changed = sorted(
             f"[{name}]" for name in before.keys() | now.keys() if before.get(name) != now.get(name)
         )
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
         if not force:
             raise DataError(f"{path}: not a manifest of Ragstone. Remove it, or add --force.") from None
         changed = ["all"]

@@ -74,7 +74,7 @@ def read_progress(folder: Path) -> RunProgress | None:
     """Return what a run folder tells; None without the file, or where it holds something else."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=RunProgress)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 

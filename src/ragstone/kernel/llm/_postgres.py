@@ -244,7 +244,7 @@ class PostgresLedger:
     def _decoded(self, response: bytes) -> Completion | None:
         try:
             return self._decode(response)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
     def _answer(self, connection: "Connection", wishes: list[_Wish]) -> list[_Answer]:

@@ -230,7 +230,7 @@ def mend(file: int) -> None:
     torn = torn.rpartition(b"\n")[2]
     try:
         msgspec.json.decode(torn)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         os.ftruncate(file, size - len(torn))
     else:
         _append(file, b"\n")

@@ -39,7 +39,7 @@ def read_asked(folder: Path) -> Iterator[AskedCall]:
         with gzip.open(path, "rb") as lines:
             for line in lines:
                 yield decoder.decode(line)
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError) as mistake:
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as mistake:
         raise DataError(
             f"{path}: cannot be read ({mistake}). Delete it, and the report shows no prompts; or run again: "
             "no call in the ledger is paid for twice."

@@ -68,7 +68,7 @@ def read_causes(folder: Path) -> dict[str, list[Caused]]:
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
             row = msgspec.json.decode(line, type=Caused)
-        except msgspec.DecodeError as mistake:
+        except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
             raise DataError(
                 f"{path}:{number}: not a cause ({mistake}). Run `ragstone blame` again: it writes this file "
                 "again."

@@ -127,6 +127,6 @@ def _read(path: Path) -> View:
         view = msgspec.json.decode(path.read_bytes(), type=View)
     except FileNotFoundError:
         raise DataError(f"There is no view {path.stem!r} any more: it was deleted meanwhile.") from None
-    except (msgspec.DecodeError, OSError) as mistake:
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as mistake:
         raise DataError(f"{path}: not a view ({mistake}). Correct it, or delete it.") from None
     return msgspec.structs.replace(view, name=path.stem)  # a file may have been renamed by hand

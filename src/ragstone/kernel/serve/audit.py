@@ -61,5 +61,5 @@ class AuditLog:
             for line in reversed(lines):
                 try:
                     yield msgspec.json.decode(line, type=AuditEntry)
-                except msgspec.DecodeError:
+                except (msgspec.DecodeError, UnicodeDecodeError):
                     continue

@@ -53,7 +53,7 @@ class CommandOutputs:
         before = self.expect(path)
         try:
             record = msgspec.json.decode(self._place(path).read_bytes(), type=CommandRecord)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return False
         if record.output != before:
             why = "it was changed since it was written"

@@ -116,7 +116,7 @@ def _is_ours(path: Path, row_type: type) -> bool:
         first = next((line for line in file if not line.isspace()), b"")
     try:
         msgspec.json.decode(first, type=row_type)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return path.suffix == ".partial"
     return True
 
@@ -137,7 +137,7 @@ def decoded(
         starts = np.concatenate(([0], ends[:-1]))
         try:
             rows = decoder.decode_lines(block)
-        except msgspec.DecodeError:  # a line that is blank, or that is no row
+        except (msgspec.DecodeError, UnicodeDecodeError):  # a line that is blank, or that is no row
             written = [block[at:end].strip() != b"" for at, end in zip(starts, ends, strict=True)]
             starts, ends = starts[written], ends[written]
             rows = [
@@ -166,7 +166,7 @@ def _row(line: bytes, decoder: "msgspec.json.Decoder[RowT]", path: Path, start: 
     """Return the row of a line that starts there. Raises DataError with its number."""
     try:
         return decoder.decode(line)
-    except msgspec.DecodeError as mistake:
+    except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
         with path.open("rb") as file:
             number = file.read(start).count(b"\n") + 1
         raise DataError(
