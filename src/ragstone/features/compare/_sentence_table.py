@@ -500,7 +500,7 @@ GATE_LOSES_MORE = Sentence[GateFacts](
 
 GATE_UNSCORED = Sentence[GateFacts](
     code="gate-unscored",
-    text="{failed} of {of} questions could not be scored on both sides: the remaining questions may be the "
+    text="{failed} of {of} questions lack a score on one side or both: the remaining questions may be the "
     "easier ones",
     when="not gate-fails-more, gate-same-answers, gate-worse or gate-loses-more; and of more than "
     f"{percent(BOUNDS_FROM)} of the questions a judgement failed or is missing, on either side or both",
@@ -519,7 +519,7 @@ GATE_UNSCORED = Sentence[GateFacts](
 
 GATE_NONE_SCORED = Sentence[int](
     code="gate-none-scored",
-    text="no question could be scored on both sides",
+    text="no question has a score on both sides",
     when="other metrics are compared, no question has both scores of this one, of at least one a judgement "
     "failed or is missing, and not every answer is the same",
     holds=lambda n_failed: n_failed > 0,
