@@ -19,10 +19,12 @@ from ragstone.kernel.errors import plural
 from ragstone.kernel.runs.summary import Calls
 from ragstone.kernel.runs.wording import asked_line, made_of
 from ragstone.kernel.statistics import Estimate, negated
+from ragstone.kernel.statistics.estimate import FEW_CLUSTERS
 from ragstone.kernel.statistics.paired import BoardPlace
 
 MARKS: dict[BoardPlace, str] = {"best": "best", "not distinguishable": "= best?", "worse": "worse"}
 TONES: dict[BoardPlace, Tone] = {"best": "best", "not distinguishable": "open", "worse": "muted"}
+FEW_QUESTIONS = 20
 NOT_EQUAL = (
     "“Cannot tell” is not “equal”: the interval shows how large a difference may still be. Each interval is "
     "for one comparison; the verdicts are corrected for all of them."
@@ -65,6 +67,15 @@ def verdict(standing: BoardPlace, group: Iterable[str]) -> Cell:
     if standing == "best" and "not distinguishable" in group:
         standing = "not distinguishable"
     return Cell(standing, tone=TONES[standing], short=MARKS[standing])
+
+
+def few_questions(n: int) -> str:
+    """Return the note on a bench of fewer than FEW_QUESTIONS questions."""
+    narrow = " and yet too narrow" if n < FEW_CLUSTERS else ""
+    return (
+        f"Only {plural(n, 'different question')}: intervals from so few are wide{narrow}, and most "
+        "differences cannot be shown."
+    )
 
 
 def not_measured(failed: Iterable[LeftOutCell]) -> list[Block]:

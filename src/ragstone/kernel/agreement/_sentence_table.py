@@ -12,8 +12,8 @@ from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.records import Status, status_counts
 from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics.estimate import FEW_CLUSTERS
 
-FEW_CLUSTERS = 10  # below, coverage falls: 91 % with 5, 75 % with 3 (docs/explanation/statistics.md)
 SHOWN_GROUPS = 5
 
 

@@ -11,7 +11,6 @@ from ragstone.kernel.agreement._grades import (
 )
 from ragstone.kernel.agreement._humans import human_agreement, with_alpha
 from ragstone.kernel.agreement._sentence_table import (
-    FEW_CLUSTERS,
     NOTES,
     TUNED_LEFT_OUT,
     CardNumbers,
@@ -58,6 +57,7 @@ from ragstone.kernel.judging.tuned import made_with
 from ragstone.kernel.records import NO_MODEL, YES_NO, Judgement, Label
 from ragstone.kernel.sentences import say
 from ragstone.kernel.statistics import RESAMPLES, Estimate, cluster_codes, contingency_table
+from ragstone.kernel.statistics.estimate import FEW_CLUSTERS
 from ragstone.kernel.tables import Rows
 
 BY_DISTANCE = (

@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+FEW_CLUSTERS = 10  # below, intervals are too narrow: 91 % hold with 5 (docs/explanation/statistics.md)
+
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """A value, its interval [low, high] at `level`, and the number of observations `n` it rests on.

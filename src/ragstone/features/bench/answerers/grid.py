@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from ragstone.features.bench._running import BenchOptions, bench_path, open_bench, run_bench, slug
+from ragstone.features.bench._words import FEW_QUESTIONS, few_questions
 from ragstone.features.bench.answerers._board import BoardInput, make_board
 from ragstone.features.bench.answerers._cells import (
     BenchInput,
@@ -185,7 +186,6 @@ LABELS_UNUSED = (
     "The labels of {file} decide no place: the judge's scores ended the race before all questions were "
     "asked, and that choice cannot be corrected afterwards. Run without --race to use the labels."
 )
-FEW_QUESTIONS = 20
 SHOWN = 3
 
 
@@ -193,10 +193,7 @@ def bench_notes(board: AnswerBoard, bench_input: BenchInput, means: BenchMeans) 
     """Return the notes: few questions, documents that are missing, judges nobody has measured, rows lost."""
     notes = []
     if board.n_questions < FEW_QUESTIONS:
-        notes.append(
-            f"Only {plural(board.n_questions, 'question')}: intervals from so few are wide, and most "
-            "differences cannot be shown."
-        )
+        notes.append(few_questions(board.n_questions))
     if board.n_unanswerable == board.n_questions:
         notes.append(
             "No question is answerable, so only refusals distinguish the cells: a judge that compares with "

@@ -10,6 +10,7 @@ import msgspec
 
 from ragstone.features.bench._board import LeftOutCell, reasons_text
 from ragstone.features.bench._running import BenchOptions, attempt, bench_path, open_bench, run_bench, slug
+from ragstone.features.bench._words import FEW_QUESTIONS, few_questions
 from ragstone.features.bench.judges._choice import choose
 from ragstone.features.bench.judges._use_cases import read_use_cases
 from ragstone.features.bench.judges.board import JudgedRuns, humans_of, make_board
@@ -30,8 +31,6 @@ from ragstone.kernel.stages.forecasting import sample_of
 from ragstone.kernel.stages.judge import judge_context, judge_rows
 from ragstone.kernel.tables import read_rows, write_rows
 from ragstone.kernel.version import __version__
-
-FEW_QUESTIONS = 20
 
 
 class LabelledSheet(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,10 +171,7 @@ def decisive_settings(settings: Settings) -> Settings:
 def _notes(n_questions: int, repeats: int) -> list[str]:
     notes = []
     if n_questions < FEW_QUESTIONS:
-        notes.append(
-            f"Only {n_questions} different questions: intervals from so few are wide, and most differences "
-            "cannot be shown."
-        )
+        notes.append(few_questions(n_questions))
     if repeats > 1:
         notes.append(
             f"Each cell that asks a model was judged {repeats} times. Agreement is that of the first run; "
