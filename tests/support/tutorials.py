@@ -154,15 +154,17 @@ def followed(
 
 
 def run_ragstone(arguments: list[str]) -> int:
-    """Return the exit code of a command in this process; the reader's own modules are read anew after it."""
-    here, path, before = str(Path.cwd()), list(sys.path), set(sys.modules)
+    """Return the exit code of a command in this process, which reads the modules of this folder anew.
+
+    Others of their names, of an earlier command or of another page, are gone.
+    """
+    path = list(sys.path)
+    for module in Path().glob("*.py"):
+        sys.modules.pop(module.stem, None)
     try:
         return docs.run_ragstone(arguments)
     finally:
         sys.path[:] = path
-        for name in sys.modules.keys() - before:
-            if (getattr(sys.modules[name], "__file__", None) or "").startswith(here):
-                del sys.modules[name]
 
 
 def _run(lesson: Lesson, block: Block, names: dict[str, object]) -> None:

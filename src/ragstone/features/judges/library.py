@@ -23,6 +23,7 @@ from ragstone.kernel.tables.where import folded
 OURS = "Judges of this project"
 STEM = 6  # characters that two forms of a word share
 NEAR = 0.8  # how alike a misspelt word and the right one are, see difflib
+_LOOKS_LIKE_ONE = re.compile(rb"^(name|scale)[ \t]*=", re.MULTILINE)  # both, in a file that cannot be decoded
 _WORD = re.compile(r"[^\W_]+")
 KEYS = (
     "kind",
@@ -233,7 +234,7 @@ def _is_judge(path: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     except msgspec.DecodeError:  # a judge with a slip of the pen is listed, with what is wrong
-        return all(re.search(rb"(?m)^%s\s*=" % key, path.read_bytes()) for key in (b"name", b"scale"))
+        return len({*_LOOKS_LIKE_ONE.findall(path.read_bytes())}) == 2
     return (
         isinstance(fields, dict) and {"name", "scale"} <= fields.keys() and any(key in fields for key in KEYS)
     )
