@@ -90,6 +90,7 @@ def guarded_imports() -> Iterator[tuple[str, str, set[str]]]:
                 yield f"{file.name}:{call.lineno}", getattr(call.args[1], "value", ""), {*names}
 
 
+@pytest.mark.long
 def test_an_import_that_fails_names_an_extra_that_asks_for_the_package():
     packages, wanted, blocks = packages_here(), asked_for(), [*guarded_imports()]
     assert len(blocks) > 15

@@ -108,6 +108,7 @@ def check_harmless(page: str) -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_summary_is_shown_and_text_from_outside_stays_text(kind):
     value = sample(kind, EVIL)
@@ -130,6 +131,7 @@ def check_chart(chart: dict) -> None:
     assert chart["text/plain"].startswith("Chart: ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [*OF_ROWS, *AnyRow.__args__], ids=lambda kind: kind.__name__)
 def test_every_list_of_rows_is_shown_and_text_from_outside_stays_text(kind):
     if kind is Judgement:

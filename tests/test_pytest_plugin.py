@@ -213,6 +213,7 @@ BASELINE = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scores", "app", "more", "outcome"),
     [
@@ -274,6 +275,7 @@ def test_labels_take_the_judges_error_out_of_the_difference(folder, place, says)
     says(sentence_in(said, "corrected by"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mark", "told"),
     [
@@ -324,6 +326,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mark", REFUSED.values(), ids=REFUSED)
 def test_what_is_refused_is_refused_before_the_application_is_asked(folder, mark):
     rows = judged([1.0] * 10, system="before")
@@ -488,6 +491,7 @@ def test_three_of_three(ragstone_check):
     says(said[start : said.index("=====", start)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mark",
     [

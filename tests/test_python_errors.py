@@ -127,6 +127,7 @@ OTHER_THINGS: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("things", OTHER_THINGS)
 @pytest.mark.parametrize(("name", "argument"), ROWS)
 def test_what_is_no_row_is_refused_in_one_sentence_by_every_function_that_takes_rows(name, argument, things):
@@ -158,6 +159,7 @@ def test_functions_that_take_settings_runs_and_paths_are_found():
     assert {("export_table", "run"), ("bench_judges", "settings"), ("run", "settings")} < {*VALUE_ARGUMENTS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", [7, {}, ["a.toml"], object()], ids=["number", "dict", "list", "object"])
 @pytest.mark.parametrize(("name", "argument"), VALUE_ARGUMENTS)
 def test_what_is_no_path_run_or_settings_is_refused_in_one_sentence(name, argument, value):

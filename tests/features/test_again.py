@@ -72,6 +72,7 @@ def test_the_same_command_again_makes_no_call_and_leaves_the_files_byte_equal(ro
     says(sentence_in(ran.err, "nothing has changed"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COMMANDS)
 def test_with_other_options_nothing_is_touched_and_nobody_asked(rows, fake_openai, name, says):
     fake_openai.script = {"translate": from_book, "build": write_facts}.get(name, fake_openai.script)

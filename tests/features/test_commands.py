@@ -26,6 +26,7 @@ def starter(folder, fake_openai, monkeypatch):
     return folder / "mine"
 
 
+@pytest.mark.long
 def test_new_makes_a_folder_that_runs_as_it_is_and_its_report_is_written_again_from_the_rows(starter):
     ran = ragstone("run")
     assert ran.code == 0
@@ -236,6 +237,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_before_anything_is_paid_for
     says(ran.err)
 
 
+@pytest.mark.long
 def test_help_is_there_for_every_command():
     from ragstone.cli.app import app_of
 

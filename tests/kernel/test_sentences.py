@@ -55,6 +55,7 @@ def test_every_sentence_is_said_in_a_golden_text():
     assert [code for code in every() if not said_somewhere(code, texts)] == []
 
 
+@pytest.mark.long
 def test_no_golden_text_says_what_must_not_be_said_together():
     table = every()
     pairs = [(a, b) for a in table for b in table[a].never_beside]

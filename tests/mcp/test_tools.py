@@ -192,6 +192,7 @@ def test_what_does_this_message_mean(tools, says):
     says(error.value)
 
 
+@pytest.mark.long
 def test_an_explanation_of_a_long_text_is_short(tools):
     with pytest.raises(DataError) as mistake:
         tools.explain("wheat and maize " * 20_000)
@@ -246,6 +247,7 @@ def test_what_has_no_score_is_counted_and_its_row_says_why(tmp_path, says):
     assert [row.get("containment_status") for row in found] == [None, "not_applicable"]
 
 
+@pytest.mark.long
 def test_calls_whose_cost_is_not_known_use_up_the_budget(tmp_path, fake_openai, says):
     price = "price_usd_per_million = { input = 1.0, output = 1.0 }"
     model = f'{fake_openai.toml()}{price}\n[judge]\nmodel = "openai/fake"\n'
@@ -265,6 +267,7 @@ def test_calls_whose_cost_is_not_known_use_up_the_budget(tmp_path, fake_openai, 
     assert fake_openai.n_requests == n_asked
 
 
+@pytest.mark.long
 def test_a_model_without_a_price_is_no_matter_of_another_unit(tmp_path, fake_openai):
     (tmp_path / "ragstone.toml").write_text(fake_openai.toml() + '[judge]\nmodel = "openai/fake"\n')
     (tmp_path / "sheet.jsonl").write_text('{"question": "q?", "answer": "x", "reference": "x"}\n')

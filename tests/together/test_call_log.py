@@ -18,6 +18,7 @@ def settings(tmp_path, fake_openai):
     return load_settings(tmp_path / "ragstone.toml")
 
 
+@pytest.mark.long
 def test_a_run_keeps_what_was_asked_for_answers_and_for_judgements(settings, tmp_path):
     summary = ragstone.run(settings)
     folder = tmp_path / "runs" / "starter"

@@ -82,6 +82,7 @@ TABLE = {name: (write_plain, *row) for name, row in PLAIN.items()}
 TABLE |= {name: (*row[:-1], [*row[-1], "--forecast"]) for name, row in GRIDS.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TABLE)
 def test_a_command_that_reads_rows_takes_a_column_for_a_field(folder, fake_openai, name):
     write, file, field, command = TABLE[name]

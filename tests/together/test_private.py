@@ -32,6 +32,7 @@ print([path for path, mode in now.items() if mode[-2:] != "00"])
 """
 
 
+@pytest.mark.long
 def test_whoever_makes_something_there_nobody_else_reads_it(tmp_path):
     ran = subprocess.run(
         [sys.executable, "-c", EVERYTHING], cwd=tmp_path, capture_output=True, text=True, timeout=100

@@ -38,6 +38,7 @@ print("counted", len(seen), len({file for file, _ in seen}))
 """
 
 
+@pytest.mark.long
 def test_a_run_without_a_model_takes_few_functions(tmp_path: Path) -> None:
     row = {"question": "What is one and one?", "reference": "two", "answer": "It is two."}
     rows = [row | {"question_id": f"q{number}", "system": "s"} for number in range(3)]

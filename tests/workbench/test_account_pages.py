@@ -234,6 +234,7 @@ def test_one_comes_back_to_the_page_that_was_asked_for(people):
     assert visitor.get("/workbench/login?next=/workbench/people").headers["location"] == "/workbench/people"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "evil",
     [

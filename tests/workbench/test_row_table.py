@@ -211,6 +211,7 @@ def save(client, name, seen=None, status=200, act="save", **fields):
     return reply.json()
 
 
+@pytest.mark.long
 def test_a_view_is_saved_opened_changed_renamed_and_deleted(runs, client, project, says):
     saved = save(
         client, "low scores", where="containment < 1", order="-containment", columns=["question", "answer"]
@@ -303,6 +304,7 @@ def test_a_download_that_cannot_be_is_refused_before_it_begins(reader):
     assert download(reader, "csv", "gone").status_code == 404
 
 
+@pytest.mark.long
 def test_a_run_that_has_gone_or_goes_on_is_told(runs, client, project, says):
     assert asked(page(client, "before", "after"))
     shutil.rmtree(runs / "after")

@@ -144,6 +144,7 @@ def test_an_opened_question_is_that_of_the_report(run, client):
 
 # The judges, in the order of the rows: 0 correctness, 1 faithfulness, 2 containment (a baseline).
 # q1: 1, 0.5, 1; q2: 0, unparsable, 1; q3: not applicable, timeout, not applicable; q4 & 5: app_error by all.
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

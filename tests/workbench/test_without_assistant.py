@@ -37,6 +37,7 @@ def test_a_project_without_an_assistant_is_served(tmp_path):
     assert (codes, server.returncode) == ({200}, 0), text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments", [("serve", "--port", "0"), ("assistant", "rebuild")], ids=["serve", "assistant"]
 )

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import sampled_from, text
 from tests.support.open_meteo import serving
@@ -29,6 +30,7 @@ def embed(texts, role):
     return np.full((len(texts), 4), 0.5, dtype=np.float32)
 
 
+@pytest.mark.long
 def test_any_text_is_answered_in_words():
     tables = {
         "crop_table": crops_tool(EXAMPLES / "crops.csv"),

@@ -59,6 +59,7 @@ def test_agree_shows_a_card_for_each_with_the_agreement_that_is_counted_by_hand(
     assert [card["metric"] for card in cards] == ["cites_sources", "tone", "correctness"]
 
 
+@pytest.mark.long
 def test_the_run_its_page_and_the_workbench_show_them_too(run, says):
     page = Path("runs/five/report.html").read_text()
     with opened(create_workbench(load_settings("ragstone.toml"))) as client:

@@ -333,6 +333,7 @@ def judged_by_two(folder, n, errors):
     write(folder / "people.jsonl", labels)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "errors", "bar", "code"),
     [(150, {9, 60}, "0.8", 0), (40, {9}, "0.8", 3), (150, range(0, 150, 3), "0.8", 1), (10, set(), "0.8", 3)],
@@ -358,6 +359,7 @@ def test_sequential_adds_an_interval_to_cards_json_and_page(project, says):
     says(sentence_in((project / "card.html").read_text(encoding="utf-8"), "While labels"))
 
 
+@pytest.mark.long
 def test_measure_says_what_the_bar_is_of(project):
     judged_by_two(project, 150, range(0, 30, 2))
     codes = {

@@ -159,6 +159,7 @@ def test_a_function_that_takes_the_row_is_given_the_same_row_each_time(tmp_path,
     assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.long
 def test_the_built_in_application_draws_anew_at_a_temperature(project, fake_openai, says):
     write_rows(project / "docs.jsonl", [Document(id="d", text="number 0 is a number.")], Document)
     fake_openai.script = in_turn("always the same")

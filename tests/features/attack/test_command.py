@@ -117,6 +117,7 @@ def test_a_row_with_a_high_verdict_already_is_not_attacked(project, fake_openai,
     says(ran.out)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("script", "most", "code"),
     [(gullible, "0.05", 1), (gullible, "0.5", 0), (gullible, "0.2", 3)],
@@ -168,6 +169,7 @@ def test_the_budget_ends_it_with_exit_code_4(project, fake_openai):
     assert (project / "attack" / "relevance" / "attack.html").exists()
 
 
+@pytest.mark.long
 def test_baselines_fall_to_the_words_of_the_reference_and_the_page_says_so(project):
     ran = ragstone("attack", "--judge", "containment")
     assert ran.code == 0

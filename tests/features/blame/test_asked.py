@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from ragstone.features.blame._steps import read_steps
 from ragstone.kernel.records import Answer, Step, Turn
 
@@ -115,6 +117,7 @@ def test_an_order_that_the_user_asked_for_is_not_the_agents(says):
     assert first[0] == "wrong order"
 
 
+@pytest.mark.long
 def test_thousands_of_calls_and_a_long_result_are_read_in_seconds():
     many = {
         "items": [{"item_id": f"{at:06}", "name": f"Thing {at}"} for at in range(300)],

@@ -86,6 +86,7 @@ def test_the_budget_ends_it_with_4_and_rows_without_a_score_with_5_if_that_is_as
     assert ragstone("blame", RUN, "--strict").code == 5
 
 
+@pytest.mark.long
 def test_a_deadline_and_offline_are_heard(folder, says):
     ran = ragstone("blame", RUN, "--offline")
     says(sentence_in(ran.out, "could not be asked"))

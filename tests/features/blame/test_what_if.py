@@ -170,6 +170,7 @@ def test_wrong_use_is_refused_before_anything_is_asked(project, run_folder, fake
     assert not (run_folder / "blame.json").exists()
 
 
+@pytest.mark.long
 def test_prices_come_with_the_answer_on_the_command_line(project, folder, fake_openai):
     ran = command("blame", "runs/planted", "--what-if", "30", "--all")
     said = " ".join(ran.out.split())

@@ -77,6 +77,7 @@ def compare(*options: object) -> Ran:
     return ragstone("compare", "may", "july", *options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "ups", "downs", "k", "prompt"),
     [("better", 12, 1, 5, "july"), ("cannot_tell", 5, 4, 3, "may"), ("worse", 1, 12, 3, "july")],

@@ -55,6 +55,7 @@ def test_questions_of_one_document_make_the_interval_wider():
     assert together.high - together.low > 1.2 * (alone.high - alone.low)
 
 
+@pytest.mark.long
 def test_interval_holds_the_truth_about_as_often_as_it_says():
     rng = np.random.default_rng(7)
     held = 0

@@ -288,6 +288,7 @@ def test_exchanged_runs_give_the_same_with_the_other_sign(scores, size, top):
     assert len(back.right_to_wrong) == len(there.wrong_to_right)
 
 
+@pytest.mark.long
 @settings(max_examples=12)
 @given(scores=SCORES, size=st.integers(1, 4), shuffled=st.randoms(use_true_random=False))
 def test_names_and_order_of_questions_change_nothing(scores, size, shuffled):

@@ -449,6 +449,7 @@ WORKED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WORKED)
 def test_comparisons_in_words(name: str, says):
     check(WORKED[name])

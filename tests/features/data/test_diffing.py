@@ -140,6 +140,7 @@ def test_documents_are_compared_too(files):
     assert [(row.id, row.id_b) for row in diff.changed] == [("x", None), ("y", "z")]
 
 
+@pytest.mark.long
 def test_a_long_screen_stays_a_screen(files):
     many = [Question(id=f"q{at}", question=f"Question {at}?", reference="a " * 200) for at in range(300)]
     write_rows("m.jsonl", many, Question)

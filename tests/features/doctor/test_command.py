@@ -30,6 +30,7 @@ def looked(*options: str) -> dict[str, dict[str, object]]:
     return {check["name"]: check for check in json.loads(ragstone("doctor", "--json", *options).out)}
 
 
+@pytest.mark.long
 def test_extras_for_clusters_storage_and_databases_are_named(project):
     checks = looked()
     assert {"ray", "storage", "postgres"} <= checks.keys()

@@ -201,6 +201,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", MISTAKES)
 def test_what_a_mistake_prints_leads_to_its_code(here, code):
     if "runs/a" in MISTAKES[code]:

@@ -111,6 +111,7 @@ def test_every_status_but_a_score_is_an_error_type_and_never_a_score(collector, 
     assert quiet == {"scored", "not_applicable", "abstained"}
 
 
+@pytest.mark.long
 def test_n_judgements_are_n_events_in_several_requests_and_a_second_time_none(collector, tmp_path):
     file = write(tmp_path / "j.jsonl", [judgement(n, score=n / 2000) for n in range(1300)])
     assert api.send_judgements(file, collector.url).sent == 1300
@@ -127,6 +128,7 @@ def test_n_judgements_are_n_events_in_several_requests_and_a_second_time_none(co
     assert api.send_judgements(file, collector.url).sent == 1300
 
 
+@pytest.mark.long
 def test_after_a_failure_the_same_command_sends_the_rest_and_nothing_twice(collector, tmp_path, says):
     file = write(tmp_path / "j.jsonl", [judgement(n) for n in range(1300)])
     collector.reply = lambda number, _n: (500 if number == 2 else 200, {}, b'{"message": "disk full"}')

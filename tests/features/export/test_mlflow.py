@@ -55,6 +55,7 @@ def client_of(store):
     return MlflowClient(tracking_uri=store)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_numbers_settings_table_and_report_are_there(run, store, tmp_path, says):
     tracked = log_to_mlflow(run, tracking_uri=store)
@@ -164,6 +165,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 def test_a_server_that_is_no_mlflow_is_told(run):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)

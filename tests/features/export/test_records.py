@@ -354,6 +354,7 @@ class TestMistakes:
         says(error.value)
         assert not list(tmp_path.glob("a.eval*"))
 
+    @pytest.mark.long
     def test_a_rationale_of_ten_megabytes_is_kept_whole(self, folder, tmp_path) -> None:
         reason = "".join(f"{number} " for number in range(1_500_000))
         rows = [judgement("q1", "correctness", 1, rationale=reason)]

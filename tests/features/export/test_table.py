@@ -60,6 +60,7 @@ def test_no_cell_and_no_head_of_a_csv_is_a_formula(write_run, tmp_path, text):
     assert not [cell for cell in cells if cell.startswith(FORMULA)]
 
 
+@pytest.mark.long
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 def test_jsonl_and_parquet_keep_every_text_as_it_is(write_run, tmp_path, text):

@@ -19,6 +19,7 @@ def folder(tmp_path, fake_openai, monkeypatch):
 DEVELOP = ("judges", "develop", "judges/mine.toml", "--labels", "labelled.jsonl")
 
 
+@pytest.mark.long
 def test_a_draft_is_run_frozen_and_looked_at(folder, says):
     first = ragstone(*DEVELOP, "--freeze", "as it came")
     assert first.code == 0, first.err

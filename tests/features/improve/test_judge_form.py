@@ -121,6 +121,7 @@ def test_a_draft_in_a_browser_cannot_become_python():
     assert found.problem
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", TEXTS)
 def test_fields_of_every_judge_that_ships_give_its_own_text_back(text):
     fields = form_of(text, FILE).fields

@@ -437,6 +437,7 @@ def test_grades_are_learned_from_by_examples_and_prompts_alone(project, fake_ope
     assert (found.measure, found.verdict, found.tested.value.value) == ("difference", "better", 0)
 
 
+@pytest.mark.long
 def test_a_model_that_fails_on_a_proposal_says_so_and_the_rest_goes_on(project, fake_openai):
     project(contained=True)
     plain = learning_model()
@@ -449,6 +450,7 @@ def test_a_model_that_fails_on_a_proposal_says_so_and_the_rest_goes_on(project, 
     assert found.verdict == "better"
 
 
+@pytest.mark.long
 def test_rows_that_a_helper_was_fitted_on_measure_nothing(project, says):
     project(contained=True)
     rows = [json.loads(line) for line in project.labels.read_text().splitlines()]

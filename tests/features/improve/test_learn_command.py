@@ -23,6 +23,7 @@ def folder(tmp_path, fake_openai, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_the_table_the_verdict_and_the_new_file_are_told(folder, says):
     ran = ragstone(*LEARN, "--try", "calibration", "--try", "stack")
     assert ran.code == 0, ran.err
@@ -33,6 +34,7 @@ def test_the_table_the_verdict_and_the_new_file_are_told(folder, says):
     assert "Forecast: about" in ran.err
 
 
+@pytest.mark.long
 def test_json_holds_everything_and_the_file_judges_like_any_other(folder, says):
     ran = ragstone(*LEARN, "--try", "stack", "--json")
     found = json.loads(ran.out)

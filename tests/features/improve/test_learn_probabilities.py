@@ -84,6 +84,7 @@ def test_an_overconfident_model_is_brought_near_to_the_truth_and_written(
     assert decision_server.n_requests == N  # the judge as it is, once of each answer
 
 
+@pytest.mark.long
 def test_a_calibrated_model_stays_as_it_is(learn, says):
     found, _ = learn(1.0)
     assert found.verdict == "no better"
@@ -91,6 +92,7 @@ def test_a_calibrated_model_stays_as_it_is(learn, says):
     says("written" if found.new_version else "kept")
 
 
+@pytest.mark.long
 def test_with_other_ways_to_learn_agreement_decides_and_a_prompt_is_refused(learn, says):
     found, _ = learn(4.0, ["calibration", "prompt"])
     assert found.by == "agreement"

@@ -72,6 +72,7 @@ def frozen(client, draft, change="first"):
     return client.post(f"{OWN}/freeze", json={"draft": draft, "change": change})
 
 
+@pytest.mark.long
 def test_a_draft_is_run_frozen_and_looked_at_twice(client, settings, tmp_path, fake_openai, says):
     assert ran(client, judge_text("lenient"))["life"] == "done"
     assert frozen(client, 1).json() == {"version": 1, "path": str(tmp_path / "judges" / "mine.toml")}
@@ -166,6 +167,7 @@ def test_a_model_that_is_away_is_told_and_the_draft_stays(client, fake_openai):
     assert "Incorrect API key" in client.get(f"{OWN}/develop").text
 
 
+@pytest.mark.long
 def test_a_run_is_stopped_and_goes_on_from_the_ledger(client, settings, fake_openai, says):
     fake_openai.latency_s = 0.3
     model = settings.models["openai/fake"]
@@ -179,6 +181,7 @@ def test_a_run_is_stopped_and_goes_on_from_the_ledger(client, settings, fake_ope
     assert fake_openai.n_asked_again == 0
 
 
+@pytest.mark.long
 def test_a_second_run_of_a_judge_waits_for_the_first(client, fake_openai, says):
     fake_openai.latency_s = 0.5
     client.post(f"{OWN}/run", json={**NOTHING, "text": judge_text("careful"), "base": 0})
@@ -189,6 +192,7 @@ def test_a_second_run_of_a_judge_waits_for_the_first(client, fake_openai, says):
     ended(client)
 
 
+@pytest.mark.long
 def test_a_draft_that_a_server_left_running_is_told_as_interrupted(client, settings, says):
     ran(client, judge_text("careful"))
     store = DevelopmentStore(settings)
@@ -330,6 +334,7 @@ def test_a_draft_that_was_not_run_is_not_frozen(client, fake_openai, says):
     assert client.get(f"{OWN}/looks/7").status_code == 404
 
 
+@pytest.mark.long
 def test_a_judge_learns_from_labels_and_the_page_shows_the_same_table(tmp_path_factory, fake_openai, says):
     folder = tmp_path_factory.mktemp("learning")
     learning_project(folder, fake_openai, contained=True)

@@ -237,6 +237,7 @@ def test_annotators_label_and_owners_make_queues_and_settle(run, people, olga):
         assert ann.post(f"{LABEL}/{path}", json=body, headers=SCRIPT).status_code == 403, path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -427,6 +428,7 @@ def test_without_its_run_the_progress_says_so_and_labelling_goes_on(run, people,
     assert olga.get(f"{LABEL}/first/items/1").status_code == 200
 
 
+@pytest.mark.long
 def test_unequal_chances_go_with_the_labels(run, people, olga):
     made(olga, n=80)
     for place in range(80):
@@ -806,6 +808,7 @@ def test_without_a_gap_nothing_can_be_labelled_again(run, people, olga, says):
     assert ann.post(f"{LABEL}/first/again", json=form, headers=SCRIPT).status_code == 403
 
 
+@pytest.mark.long
 def test_what_cannot_be_labelled_again_is_told(run, people, olga):
     with_a_gap(run, olga)
     for given, words in (

@@ -49,6 +49,7 @@ def test_a_forecast_alone_asks_nobody_and_writes_nothing(folder, fake_openai, sa
     assert 0 < fake_openai.n_requests <= made
 
 
+@pytest.mark.long
 def test_offline_the_ledger_alone_answers(folder, fake_openai):
     tell_modes(fake_openai)
     (folder / "ragstone.toml").write_text(fake_openai.toml())

@@ -41,6 +41,7 @@ def test_planted_modes_are_named_counted_and_written_as_judges(run_folder, folde
     assert all(not mode.checked for mode in summary.modes)
 
 
+@pytest.mark.long
 def test_run_again_the_modes_of_the_files_are_counted_and_nothing_is_proposed(run_folder, says):
     first = ragstone.modes(run_folder)
     second = ragstone.modes(run_folder)
@@ -111,6 +112,7 @@ def test_a_label_of_an_answer_that_the_run_has_not_any_more_is_not_counted(run_f
     assert (mode.n_labelled, mode.n_other_labels) == (4, 1)
 
 
+@pytest.mark.long
 def test_a_model_names_modes_that_quote_rows_and_is_asked_of_every_answer(run_folder, folder, fake_openai):
     tell_modes(fake_openai)
     settings = fake_openai.settings(root=folder)
@@ -137,6 +139,7 @@ def test_a_mode_whose_quotes_do_not_hold_is_dropped(run_folder, folder, fake_ope
     assert all(mode.kind == "signs" for mode in summary.modes)
 
 
+@pytest.mark.long
 def test_a_budget_that_is_spent_leaves_answers_unscored(run_folder, folder, fake_openai):
     tell_modes(fake_openai)
     settings = fake_openai.settings(root=folder)

@@ -63,6 +63,7 @@ def modes_of(folder, fake):
     return summary, {mode.name: mode for mode in summary.modes if mode.kind == "boolean"}
 
 
+@pytest.mark.long
 def test_a_model_groups_notes_by_what_they_mean(run_folder, folder, fake_openai):
     groups = {
         "Another crop": {"about rice": "about rice, not", "paddies": "rice paddies", "again": "Rice again"},

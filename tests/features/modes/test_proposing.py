@@ -31,6 +31,7 @@ def test_the_exact_test_agrees_with_enumeration():
             assert fisher_p(k, n, n_wrong, total) == pytest.approx(share, abs=4 * math.sqrt(0.25 / len(hits)))
 
 
+@pytest.mark.long
 def test_failures_at_random_are_not_named():
     # 5 % at most by the correction; benchmarks/modes.py counts 200 runs.
     rows = planted_answers()

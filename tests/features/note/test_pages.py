@@ -40,6 +40,7 @@ def test_a_note_is_written_shown_found_and_removed(run, client):
     assert (gone.status_code, "removed meanwhile" in gone.json()["detail"]) == (422, True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "status"),
     [

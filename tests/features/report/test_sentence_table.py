@@ -53,6 +53,7 @@ def bad(cards: list[ReportCard], model: str) -> bool:
     return model == "none" or any(one.better_than_baseline is not True for one in mine)
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(summaries())
 def test_no_report_says_what_its_counts_do_not_bear(summary: RunSummary):

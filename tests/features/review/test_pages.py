@@ -334,6 +334,7 @@ def test_markup_in_every_field_is_text(tmp_path):
             assert "<img" not in page.text
 
 
+@pytest.mark.long
 def test_ten_thousand_questions_are_paged(tmp_path, says):
     many = [
         msgspec.structs.replace(QUESTIONS[0], id=f"d1#{n}", question=f"How is rust number {n} treated?")

@@ -28,6 +28,7 @@ def report(tmp_path):
     return (tmp_path / "runs" / "starter" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_run_copies_the_certificate_and_its_report_shows_it(settings, certificate, tmp_path):
     summary = ragstone.run(settings)
     copy = tmp_path / "runs" / "starter" / "certificate.json"

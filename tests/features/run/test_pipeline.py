@@ -15,6 +15,7 @@ from ragstone.kernel.runs.summary import read_summary
 from ragstone.kernel.tables import write_rows
 
 
+@pytest.mark.long
 def test_a_run_writes_every_kind_of_row_its_numbers_and_its_report(settings, tmp_path, says):
     summary = ragstone.run(settings)
     folder = tmp_path / "runs" / "starter"
@@ -168,6 +169,7 @@ def test_what_the_settings_lack_is_named_before_anything_is_done(tmp_path, text,
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.long
 def test_questions_whose_documents_are_missing_are_told(settings, tmp_path):
     rows = [json.loads(line) for line in (tmp_path / "questions.jsonl").read_text().splitlines()]
     rows[0]["document_ids"] = ["nowhere"]
@@ -307,6 +309,7 @@ def test_answers_given_again_and_two_wordings_are_sources_of_noise(settings, tmp
     assert "comes from" in report
 
 
+@pytest.mark.long
 def test_a_run_without_repeats_says_which_noise_its_intervals_lack(settings, tmp_path, says):
     assert ragstone.run(settings).components is msgspec.UNSET
     assert "components" not in (tmp_path / "runs" / "starter" / "summary.json").read_text()

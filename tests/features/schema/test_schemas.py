@@ -49,6 +49,7 @@ def test_wrong_settings_do_not_fit(text):
     assert list(validator_of("settings").iter_errors(tomllib.loads(text)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path", sorted([*LIBRARY.glob("*.toml"), *STARTERS.glob("*.toml")]), ids=lambda p: p.stem
 )

@@ -106,6 +106,7 @@ def test_evidence_is_that_of_least_squares_one_change_at_a_time(seed):
     assert found.log_evidence[0].tolist() == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(lists(floats(-3, 3), min_size=3, max_size=3), floats(0.01, 100), integers(0, 1000))
 def test_neither_the_level_nor_the_seasons_nor_the_unit_matter(effects, unit, seed):

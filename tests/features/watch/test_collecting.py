@@ -67,6 +67,7 @@ def stored(folder: Path) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_spans_are_taken_in_both_encodings_packed_or_not(served):
     app, collector = served, served.collector
     for number, (body, headers) in enumerate(
@@ -159,6 +160,7 @@ def test_others_need_a_key_to_send(tmp_path, otlp, words):
         open_receiver(settings_of(tmp_path, host="0.0.0.0", **otlp))
 
 
+@pytest.mark.long
 def test_a_disk_that_cannot_be_written_is_told_and_tried_again(tmp_path):
     (tmp_path / "traces").write_text("a file")
     app = open_receiver(settings_of(tmp_path, folder="traces"))

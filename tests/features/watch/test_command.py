@@ -107,6 +107,7 @@ def test_options_take_the_place_of_settings(fake_openai, tmp_path):
     assert few["overview"]["n_sampled"] < 20
 
 
+@pytest.mark.long
 def test_an_open_alarm_is_exit_code_1(fake_openai, tmp_path, says):
     write_settings(tmp_path, fake_openai.base_url)
     with (tmp_path / "log.jsonl").open("w") as file:

@@ -133,6 +133,7 @@ def test_events_from_python_are_stored_and_read(tmp_path, monkeypatch):
     assert [row.answer for row in read_rows(file, Answer)] == ["In May."]
 
 
+@pytest.mark.long
 def test_the_path_for_logs_answers_in_its_own_words(served, says):
     body = log_request(details("When?", "In May."), record("db.query"))
     response = send(served, body, JSON, path="/v1/logs")
@@ -168,6 +169,7 @@ def hostile(draw):
     return bytes(body[: draw(st.integers(1, len(body)))])
 
 
+@pytest.mark.long
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(body=hostile(), encoding=st.sampled_from(["json", "protobuf"]))
 def test_hostile_bodies_are_refused_or_taken_and_what_is_taken_can_be_read(body, encoding, tmp_path):

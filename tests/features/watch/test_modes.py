@@ -221,6 +221,7 @@ def test_a_new_mode_is_found_soon_and_named_with_a_file_that_is_a_mode(planted, 
     says(alarm_line(alarm).replace(str(folder), "FOLDER"))
 
 
+@pytest.mark.long
 def test_the_page_and_a_terminal_show_modes_and_what_none_of_them_has(planted, says, monkeypatch):
     folder, _ = planted
     page = (folder / ".ragstone" / "monitor" / "monitor.html").read_text()

@@ -183,6 +183,7 @@ def test_no_card_says_what_its_rows_do_not_bear(rows: Rows):
         assert codes == ["labels-all-alike"]
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(labelled_rows())
 def test_no_item_of_the_protocol_says_more_than_the_card(rows: Rows):
@@ -297,6 +298,7 @@ def cards() -> list[ReportCard]:
     return [*made, *alike, *lengths, *grading.report_cards(rows, labels, resamples=100)]
 
 
+@pytest.mark.long
 def test_every_state_of_the_protocol_in_words(says):
     found = {item.why for card in cards() for item in card.protocol}
     for n in (0, 40):

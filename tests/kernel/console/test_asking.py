@@ -145,6 +145,7 @@ def test_a_mistake_in_the_output_is_told_before_anybody_is_asked(project, termin
     assert "Forecast" not in ran.err
 
 
+@pytest.mark.long
 def test_the_deadline_ends_a_run_with_timeouts_a_valid_file_and_exit_code_4(project, fake_openai, says):
     fake_openai.latency_s = 0.35
     (project / "ragstone.toml").write_text(fake_openai.toml() + "max_concurrency = 2\n")

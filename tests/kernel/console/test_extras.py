@@ -41,6 +41,7 @@ def packages() -> Mapping[str, list[str]]:
     return packages_distributions()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXTRAS)
 def test_an_extra_is_seen_by_modules_of_packages_that_it_brings(name, packages):
     for module in EXTRAS[name].modules:

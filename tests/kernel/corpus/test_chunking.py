@@ -57,6 +57,7 @@ def embed(texts, role):
     return counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1)
 
 
+@pytest.mark.long
 @given(
     text=texts,
     method=st.sampled_from(sorted(CHUNKERS)),
@@ -79,6 +80,7 @@ def test_a_chunk_is_the_slice_of_its_document_that_it_says(text, method, source,
         assert all(a.end - b.start <= overlap for a, b in pairwise(chunks))
 
 
+@pytest.mark.long
 @given(
     text=texts,
     method=st.sampled_from(SIZED),

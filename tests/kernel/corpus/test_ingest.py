@@ -52,6 +52,7 @@ def test_a_folder_is_read_in_a_stable_order_with_stable_ids(folder):
     assert documents[0].source == str(folder / "a.md")
 
 
+@pytest.mark.long
 def test_broken_files_are_skipped_with_their_reasons_and_stop_nothing(folder, says):
     (folder / "sub" / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     skipped = {Path(one.path).name: one.reason for one in read_corpus([folder]).skipped}
@@ -125,6 +126,7 @@ def test_a_second_document_with_an_id_names_both_places(tmp_path, says):
     says(error.value)
 
 
+@pytest.mark.long
 def test_a_missing_package_names_the_command_that_installs_it(folder, monkeypatch):
     (folder / "a.pdf").write_bytes(b"%PDF-1.4 nothing")  # read in a process of its own
     monkeypatch.setattr(parallel, "BEFORE", "sys.modules['pypdfium2'] = None")

@@ -61,6 +61,7 @@ alike = st.sampled_from([1, 7, 8, 9, 16, 17, 31, 32, 33, 70]).flatmap(
 )
 
 
+@pytest.mark.long
 @given(st.lists(st.lists(alike, max_size=8).map(" ".join), max_size=6), st.integers(0, 40))
 @settings(deadline=None)
 def test_pieces_of_any_length_are_told_apart_however_few_slots_there_are(several, n_characters):
@@ -99,6 +100,7 @@ def test_a_key_at_its_slot_is_not_looked_up_again():
     assert asked == [[0, 1, 2], []]
 
 
+@pytest.mark.long
 @given(texts)
 @settings(deadline=None, max_examples=400)
 def test_the_terms_of_a_text_are_those_of_its_pieces(text):

@@ -131,6 +131,7 @@ PLANTED = """[core]
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["clone", "above", "cache"])
 def test_settings_that_came_with_the_folder_are_not_run(origin, tmp_path, where):
     """Planted beside the files of a clone, in the project's own folder, and in the cache."""

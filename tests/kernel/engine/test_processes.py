@@ -117,6 +117,7 @@ def test_judges_that_ask_or_run_a_function_stay_in_the_process(at_once, fake_ope
     assert len(seen) == 19  # but for the one that failed
 
 
+@pytest.mark.long
 def test_they_work_in_a_running_loop_as_a_notebook_has_one(at_once):
     async def cell() -> bytes:
         return judged(answers(100))

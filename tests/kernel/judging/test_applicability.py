@@ -81,6 +81,7 @@ def _needs_words(name: str) -> bool:
     return judge.kind in BY_WORDS or (bool(members) and all(_needs_words(member) for member in members))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("metric", _by_metric())
 def test_judges_of_one_metric_apply_to_the_same_answers(metric: str, row: str) -> None:

@@ -69,6 +69,7 @@ def test_an_affirmation_with_a_sign_of_negation_is_never_true(lang):
     assert [text for text in made if says_true(text)] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lang", FORMS)
 def test_an_affirmation_with_a_doubt_or_an_unknown_word_is_never_true(lang):
     doubts = [*_each(WORDS[lang]["maybe"]), "zorblax"]

@@ -121,6 +121,7 @@ async def test_a_lost_reply_to_the_making_makes_no_second_batch(api, tmp_path):
     assert len(api.made) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("nth", range(3))
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_killed_at_any_note_nothing_is_paid_for_twice(api, tmp_path, monkeypatch, nth, after):

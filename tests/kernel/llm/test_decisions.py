@@ -209,6 +209,7 @@ async def test_a_busy_endpoint_is_asked_again_after_the_time_it_names(decision_s
     assert decision_server.n_requests == 2
 
 
+@pytest.mark.long
 @BOTH
 async def test_a_hung_endpoint_costs_a_timeout(decision_server, tmp_path, model):
     decision_server.refuse = lambda _body: hang()

@@ -438,6 +438,7 @@ class TestCancelling:
                 await door.ask(prompt(f"row {n}"))
 
 
+@pytest.mark.long
 async def test_requests_per_minute_are_kept_whatever_the_concurrency(fake_openai, tmp_path):
     settings = fake_openai.settings(requests_per_minute=60 * 50, max_concurrency=32)
     fake_openai.script = lambda _body: verdict()

@@ -117,6 +117,7 @@ def by_litellm(usage: object, figure: str) -> Completion:
     return litellm._completion(reply, None, 0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", WRITTEN)
 @pytest.mark.parametrize("usage", [*OPENAI_USAGES, HERE], ids=str)
 @pytest.mark.parametrize("way", [by_openai, by_openai_stream, by_batch, by_llamacpp, by_litellm])
@@ -246,6 +247,7 @@ def answers_in(path: Path) -> Iterator[Answer]:
     return iter(list(read_rows(path, Answer)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("figure", [10**19, -1, True, "12", 2.5, 1e300, -1e20], ids=repr)
 @pytest.mark.parametrize(
     "path", [one for one in INTERCHANGE if one.suffix != ".csv"], ids=lambda path: path.name

@@ -30,6 +30,7 @@ async def failure_of(door: Door) -> tuple[CallFailed, list[str]]:
     return caught.value, heard
 
 
+@pytest.mark.long
 async def test_pieces_come_as_they_are_written_and_make_the_reply(fake_openai, tmp_path):
     usage = {"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 64}}
     fake_openai.script = always(stream(*PIECES, usage=usage))
@@ -148,6 +149,7 @@ class TestErrors:
         assert (await door.stream(ASKED, lambda _: None)).text == TEXT
         assert fake_openai.n_requests == 2
 
+    @pytest.mark.long
     async def test_a_stream_that_stalls_is_a_timeout_though_comments_keep_it_open(
         self, fake_openai, tmp_path
     ):

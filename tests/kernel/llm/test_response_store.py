@@ -122,6 +122,7 @@ async def test_offline_nothing_is_claimed_or_waited_for(two, tmp_path):
     assert not list((tmp_path / "new").rglob("*claims*"))
 
 
+@pytest.mark.long
 async def test_who_waits_for_long_is_told_once_what_for(two, monkeypatch, caplog):
     monkeypatch.setattr(response_store, "LONG_S", 0.1)
     async with claimed(two[0], key(1)):

@@ -85,6 +85,7 @@ def test_no_questions_have_no_rankings():
     assert asyncio.run(rank_by_bm25(["maize"])([], 3, None)) == []
 
 
+@pytest.mark.long
 def test_scores_are_those_of_bm25s():
     bm25s = pytest.importorskip("bm25s")
     generator = np.random.default_rng(0)
@@ -149,6 +150,7 @@ def test_a_text_may_be_longer_than_a_block():
     assert as_dict(posted)["maize"] == {0: 300_000, 1: 1}
 
 
+@pytest.mark.long
 @given(st.lists(st.text(st.characters(codec="utf-8")) | st.text(st.sampled_from(TRAPS))))
 @settings(deadline=None, max_examples=300)
 def test_characters_of_scripts_without_spaces_are_found_together_as_each_by_itself(several):

@@ -77,6 +77,7 @@ def test_a_second_request_on_a_connection_has_the_same_limits(connect, monkeypat
     assert told(client) == b""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "length", [b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{"]
 )

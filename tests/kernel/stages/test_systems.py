@@ -288,6 +288,7 @@ def test_the_commonest_message_stands_in_the_note(fake, root):
     assert "too odd" in note
 
 
+@pytest.mark.long
 def test_a_run_of_the_built_in_rag_by_name_measures_its_own_retriever(fake_openai, root, says):
     documents = [Document(id=chunk.document_id, text=chunk.text) for chunk in CHUNKS]
     write_rows(root / "documents.jsonl", documents, Document)

@@ -582,6 +582,7 @@ ODD = st.sampled_from(
 SOURCES = sorted({*RECORDED} - {"azure-evaluation.json"})
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SOURCES), st.data())
 def test_whatever_stands_in_a_field_gives_rows_or_one_sentence(name: str, data: st.DataObject) -> None:

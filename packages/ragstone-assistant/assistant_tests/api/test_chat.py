@@ -160,6 +160,7 @@ def test_parts_of_text_are_put_together_and_rules_of_the_client_s_are_not_read(c
     assert asked.lang == "es"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wrong", "status", "place"),
     [

@@ -142,6 +142,7 @@ async def _drain(client, stream):
             pass
 
 
+@pytest.mark.long
 async def test_one_reply_at_a_time_is_written_in_a_conversation(url, scripted):
     async with client_of(url, kind=openai.AsyncOpenAI) as client:
         first = await client.chat.completions.create(model="assistant", messages=ASKED)

@@ -24,6 +24,7 @@ def farm(project):
     return project
 
 
+@pytest.mark.long
 def test_a_build_says_what_it_did_and_a_list_what_there_is(farm, says):
     ran = ragstone("assistant", "build", "docs")
     assert ran.code == 0

@@ -457,6 +457,7 @@ async def test_an_open_tag_is_an_error(tmp_path):
             pass
 
 
+@pytest.mark.long
 async def test_a_cancelled_build_stops_and_keeps_what_it_has_finished(tmp_path):
     docs = write(tmp_path / "docs", **{f"d{n}": f"# D{n}\n\nDocument {n}." for n in range(50)})
     async with knowledge_in(tmp_path) as knowledge:

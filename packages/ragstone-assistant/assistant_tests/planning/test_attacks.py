@@ -95,6 +95,7 @@ def answered(attack: Attack, way: str, with_tools: dict[str, Tool]) -> Said:
     return said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("attack", "way"),
     [(attack, way) for attack in PLANTED for way in ("say", "write", "ask")]

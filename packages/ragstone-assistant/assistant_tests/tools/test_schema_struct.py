@@ -136,6 +136,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.dictionaries(NAMES, SCHEMAS, max_size=4), SCHEMAS, st.lists(NAMES, max_size=3))
 def test_any_schema_becomes_arguments_that_can_be_told_and_read(properties, definition, required):

@@ -52,6 +52,7 @@ def test_bench_as_json_is_one_document(grid):
     assert found["calls"]["made"] == 16
 
 
+@pytest.mark.long
 def test_deadline_that_cuts_everything_off_ends_with_four_and_a_page(grid, fake_openai, says):
     fake_openai.latency_s = 30
     ran = ragstone("bench", "answerers", "--deadline", "1s")
@@ -84,6 +85,7 @@ def write_labels(folder, name="labels.jsonl", cells=("good · gold", "poor · go
     (folder / name).write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
 
 
+@pytest.mark.long
 def test_labels_are_added_to_a_bench_that_is_done_and_nobody_is_asked_again(grid, fake_openai, says):
     ragstone("bench", "answerers")
     n_calls = fake_openai.n_requests

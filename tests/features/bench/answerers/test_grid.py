@@ -557,6 +557,7 @@ def test_each_cell_answers_at_its_temperature(settings, fake_openai):
     assert sorted(body["temperature"] for body in fake_openai.bodies) == [0.0] * 3 + [0.1] * 3
 
 
+@pytest.mark.long
 def test_repeated_answers_of_a_cell_are_one_cell_and_each_question_counts_once(tmp_path, fake_openai, says):
     settings = write_bench(tmp_path, fake_openai)
     settings = msgspec.structs.replace(settings, answer=msgspec.structs.replace(settings.answer, repeats=2))

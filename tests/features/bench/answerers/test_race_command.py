@@ -191,6 +191,7 @@ def test_a_race_that_was_stopped_by_the_budget_goes_on_where_it_was(settings, fa
     assert fake_openai.n_requests == 60
 
 
+@pytest.mark.long
 def test_confidence_and_seed_decide(settings):
     sure = bench_answerers(with_grid(settings, confidence=0.999999))
     assert sure.race is not None

@@ -221,6 +221,7 @@ def test_failures_are_counted_and_the_answers_left_out_for_all(settings, fake_op
     assert next(fit for fit in summary.choice.fits if fit.cell == CHEAP).n_failed == 1
 
 
+@pytest.mark.long
 def test_cost_seconds_and_tokens_are_those_of_a_judgement(settings_over_http, fake_openai):
     fake_openai.latency_s = 0.05
     rows = placed(bench_judges(with_grid(settings_over_http, limit=20, repeats=2)))

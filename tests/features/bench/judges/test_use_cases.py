@@ -84,6 +84,7 @@ def test_order_of_the_judges_is_compared_where_no_system_is_in_both(first, says)
     assert (beside.judges.reversed, beside.judges.tau.low) == ([], None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("keys", "says"),
     [

@@ -54,6 +54,7 @@ def test_a_recorded_ledger_gives_the_same_card_without_the_server(suite, decisio
     assert again == first
 
 
+@pytest.mark.long
 def test_a_judge_that_says_the_same_of_every_answer_has_no_calibration_error_to_boast_of(
     suite, decision_server
 ):

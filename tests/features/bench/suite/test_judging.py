@@ -68,6 +68,7 @@ def test_a_model_stands_beside_the_free_judges_and_its_card_stays(mine, fake_ope
     assert kept.judge in [one["judge"] for one in other["earlier"]]
 
 
+@pytest.mark.long
 def test_a_model_without_a_judge_is_asked_as_four_and_a_judge_of_pairs_in_both_orders(
     mine, fake_openai, says
 ):

@@ -104,6 +104,7 @@ def test_a_judge_is_kept_as_its_next_version(client, tmp_path):
     assert "nothing has changed" in client.post(f"{OWN}/tone/keep", json=keep).text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("what", "given", "words"),
     [
@@ -172,6 +173,7 @@ def without_model(tmp_path, table=""):
     return opened(create_workbench(load_settings(tmp_path / "ragstone.toml")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["answer-prompt", "tone"])
 def test_the_model_of_the_run_is_offered_where_the_project_names_none(
     tmp_path, settings, what, monkeypatch, says

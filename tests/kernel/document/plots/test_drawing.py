@@ -119,6 +119,7 @@ def test_all_lies_within_the_drawing_whatever_the_values(figure, width):
     assert "nan" not in re.sub(r"<(title|text)[^>]*>[^<]*", "", "".join(drawn.parts))
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(figures())
 def test_a_drawing_is_whole_svg_in_which_names_are_text(figure):

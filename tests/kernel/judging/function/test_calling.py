@@ -253,6 +253,7 @@ async def test_a_call_that_fails_gives_the_row_its_status_even_where_the_functio
     assert (row.status, row.error) == ("rate_limited", "too many")
 
 
+@pytest.mark.long
 async def test_time_in_which_it_waits_for_a_model_is_not_its_own():
     async def slow(prompt):
         await asyncio.sleep(0.6)

@@ -116,6 +116,7 @@ def left(run: FinishedRun, text: str) -> list[str]:
     return list(dict.fromkeys(row["question_id"] for row in run.where(text)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "pairs"),
     [
@@ -170,6 +171,7 @@ def test_the_head_tells_what_a_filter_may_ask(con, run):
     assert {"flips", "topic", "tags.system", "tone@scale=0-10"} <= set(filters)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "pairs"),
     [

@@ -49,6 +49,7 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexes_module, "ALONE_BYTES", -1)
 
 
+@pytest.mark.long
 def test_a_large_run_is_indexed_in_a_process_of_its_own(indexes, tmp_path, beside, monkeypatch):
     monkeypatch.setattr(indexes_module, "_made_whole", None)  # it is not made here
     run = write(tmp_path / "run", 20_000)
@@ -193,6 +194,7 @@ def test_a_run_that_grows_shows_its_last_index_until_the_next_is_made(indexes, t
     says(mistake)
 
 
+@pytest.mark.long
 def test_a_full_disk_is_explained(tmp_path, says):
     """A limit on the size of files, in a process of its own, is to DuckDB what a full disk is."""
     write(tmp_path / "run", 20_000)
