@@ -2,11 +2,11 @@
 
 import msgspec
 
-from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
 from ragstone.kernel.decimals import signed_decimal, signed_decimals
 from ragstone.kernel.errors import plural
 from ragstone.kernel.sentences import Sentence, others
 from ragstone.kernel.statistics import Calibration, Estimate, SelectiveAccuracy
+from ragstone.kernel.statistics.estimate import FEW_CLUSTERS
 from ragstone.kernel.statistics.selective import SelectivePoint
 
 LEAST_LABELS = 50  # answers; with fewer the interval of the calibration error is no narrower than 0.15

@@ -8,7 +8,6 @@ from typing import Literal
 
 import msgspec
 
-from ragstone.kernel.agreement._sentence_table import FEW_CLUSTERS
 from ragstone.kernel.agreement.card import AnswerGroup, ProtocolState, ReportCard, chance_corrected
 from ragstone.kernel.agreement.comparison import PREFERENCE
 from ragstone.kernel.decimals import decimal
@@ -16,6 +15,7 @@ from ragstone.kernel.errors import plural
 from ragstone.kernel.records import NO_MODEL
 from ragstone.kernel.sentences import Sentence
 from ragstone.kernel.statistics import Estimate
+from ragstone.kernel.statistics.estimate import FEW_CLUSTERS
 
 WIDE = 0.10  # half the width of the interval of kappa that is still narrow enough
 MOST_CHANGED = 0.05  # of scores when the judge is asked again: the paper's test-retest of 0.95
