@@ -60,7 +60,7 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
     return qrels
 
 
-class _Places(NamedTuple):
+class _QrelsColumns(NamedTuple):
     """The places of a line, from 0, and how many cells it has."""
 
     question: int
@@ -74,14 +74,14 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.split("\t")] if line.strip().count("\t") >= 2 else line.split()
 
 
-def _columns_of(cells: Sequence[str], *, has_tabs: bool) -> _Places | None:
+def _columns_of(cells: Sequence[str], *, has_tabs: bool) -> _QrelsColumns | None:
     # Three cells between spaces may be a line of TREC without its grade.
     if len(cells) == 3 and has_tabs:
-        return _Places(0, 1, 2, 3)
-    return _Places(0, 2, 3, 4) if len(cells) == 4 else None
+        return _QrelsColumns(0, 1, 2, 3)
+    return _QrelsColumns(0, 2, 3, 4) if len(cells) == 4 else None
 
 
-def _named(cells: Sequence[str], line: str) -> _Places | None:
+def _named(cells: Sequence[str], line: str) -> _QrelsColumns | None:
     """Return the columns that a line of names tells, None for a line that is none."""
     names = [cell.lower() for cell in cells]
     if WHOLE.fullmatch(names[-1]) or not {*names} & {*QUESTION, *DOCUMENT, *GRADE}:
@@ -96,4 +96,4 @@ def _named(cells: Sequence[str], line: str) -> _Places | None:
             f"{line}: the names {' '.join(cells)!r} do not tell the columns. Name them `query-id`, "
             "`corpus-id` and `score`, or leave the line out."
         )
-    return _Places(question, document, grade, len(cells))
+    return _QrelsColumns(question, document, grade, len(cells))
