@@ -1,3 +1,5 @@
+import pytest
+
 from ragstone.kernel.document.numbers import (
     interval,
     percent_ends,
@@ -32,9 +34,17 @@ def test_both_ends_of_a_share_have_a_decimal_if_one_of_them_has():
     assert percent_range(0.12, 0.21) == "12 to 21 %"
 
 
-def test_no_end_of_a_difference_is_shown_as_0_that_is_not():
-    gap = Estimate(value=0.02, low=0.003, high=0.04, n=9, method="student")
-    assert signed_with_ends(gap) == "+0.02 (+0.003 to +0.040)"
-    assert size_with_ends(0.02, 0.003, 0.04) == "0.020 (0.003 to 0.040)"
-    assert size_with_ends(0.004, None, None) == "0.004 (no interval)"
-    assert size_with_ends(0.1, -0.1, 0.3) == "0.10 (−0.10 to 0.30)"
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (
+            signed_with_ends(Estimate(value=0.02, low=0.003, high=0.04, n=9, method="student")),
+            "+0.02 (+0.003 to +0.040)",
+        ),
+        (size_with_ends(0.02, 0.003, 0.04), "0.020 (0.003 to 0.040)"),
+        (size_with_ends(0.004, None, None), "0.004 (no interval)"),
+        (size_with_ends(0.1, -0.1, 0.3), "0.10 (−0.10 to 0.30)"),
+    ],
+)
+def test_no_end_of_a_difference_is_shown_as_0_that_is_not(made, expected):
+    assert made == expected

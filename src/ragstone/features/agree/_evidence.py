@@ -8,6 +8,7 @@ import msgspec
 
 from ragstone.kernel.agreement.card import ReportCard
 from ragstone.kernel.agreement.protocol import with_evidence
+from ragstone.kernel.runs.folders import NOT_JSON
 from ragstone.kernel.statistics import Estimate
 
 MOST_BYTES = 50_000_000  # of a file that is read for this
@@ -85,7 +86,7 @@ def _read(folder: Path, patterns: Sequence[str], kind: type[T]) -> list[tuple[Pa
         try:
             if path.stat().st_size <= MOST_BYTES:
                 rows.append((path, msgspec.json.decode(path.read_bytes(), type=kind)))
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        except (OSError, *NOT_JSON):
             continue
     return rows
 
@@ -114,5 +115,5 @@ def _version(judgements: Path) -> int | None:
     try:
         with judgements.open("rb") as file:
             return msgspec.json.decode(file.readline(MOST_LINE), type=_Version).prompt_version
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *NOT_JSON):
         return None

@@ -15,6 +15,7 @@ from ragstone.kernel.agreement.pairing import UNNAMED, Key
 from ragstone.kernel.errors import DataError, plural, takes_rows
 from ragstone.kernel.judging.conversation import reply_notes
 from ragstone.kernel.records import Answer, Judgement, Label
+from ragstone.kernel.runs.folders import NOT_JSON
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.columns import CHOICE
 from ragstone.kernel.tables.formats import READERS, ending_of, reader_of
@@ -220,7 +221,7 @@ def columns_of_run(judgements: Path) -> Iterator[None]:
     now = CHOICE.get()
     try:
         numbers = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Columns)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *NOT_JSON):
         numbers = _Columns()
     token = CHOICE.set(msgspec.structs.replace(now, columns={**numbers.columns, **now.columns}))
     try:

@@ -119,7 +119,7 @@ def package_version(module: str) -> str:
     except metadata.PackageNotFoundError:  # its name only begins with its module's, as faiss-cpu
         # metadata.packages_distributions() knows all such names, from every file of every package: a second.
         pattern = f"{module.replace('.', '_')}[-_]*.dist-info"
-        folders = (path for place in sys.path for path in sorted(Path(place).glob(pattern)))
+        folders = (path for parent in sys.path for path in sorted(Path(parent).glob(pattern)))
         package = next(map(metadata.Distribution.at, folders), None)
         return f"{package.name} {package.version}" if package else module
 

@@ -72,16 +72,16 @@ def list_(
     _show_library(library)
 
 
-def _matching(every: "list[ListedJudge]", words: str) -> "list[ListedJudge]":
-    """Return the judges that have these words, or similar ones, and say so. Raises DataError without any."""
+def _matching(every: "list[ListedJudge]", query: str) -> "list[ListedJudge]":
+    """Return the judges that match a query, or say so and return near ones. Raises DataError without any."""
     from ragstone.features.judges.library import judges_with, near_judges
 
-    if named := judges_with(every, words):
+    if named := judges_with(every, query):
         return named
-    near = near_judges(every, words)
+    near = near_judges(every, query)
     if not near:
-        raise DataError(f"No judge matches {words!r}. See all: ragstone judges list")
-    say(f"No judge matches {words!r}. These have similar words.")
+        raise DataError(f"No judge matches {query!r}. See all: ragstone judges list")
+    say(f"No judge matches {query!r}. These have similar words.")
     return near
 
 

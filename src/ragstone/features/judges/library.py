@@ -230,11 +230,12 @@ def judge_files(settings: Settings) -> list[Path]:
 
 def _is_judge(path: Path) -> bool:
     try:
-        fields = msgspec.toml.decode(path.read_bytes())
+        content = path.read_bytes()
+        fields = msgspec.toml.decode(content)
     except (OSError, UnicodeDecodeError):
         return False
     except msgspec.DecodeError:  # a judge with a slip of the pen is listed, with what is wrong
-        return len({*_LOOKS_LIKE_ONE.findall(path.read_bytes())}) == 2
+        return len({*_LOOKS_LIKE_ONE.findall(content)}) == 2
     return (
         isinstance(fields, dict) and {"name", "scale"} <= fields.keys() and any(key in fields for key in KEYS)
     )

@@ -113,12 +113,12 @@ def command_to_try(name: str, judge: Judge, sheet: Path | None = None) -> str:
 
     name: as the command takes it. sheet: that was named, if any.
     """
-    words = ["ragstone judges test", quote(name)]
+    command = ["ragstone judges test", quote(name)]
     if sheet is not None:
-        words.append(quote(str(sheet)))
+        command.append(quote(str(sheet)))
     elif not (easy_rows(judge) or (isinstance(judge, OneCallJudge) and judge.examples)):
-        words.append("ANSWERS")
-    return " ".join([*words, *(["--model MODEL"] if judge.asks_default else [])])
+        command.append("ANSWERS")
+    return " ".join([*command, *(["--model MODEL"] if judge.asks_default else [])])
 
 
 def try_judge(

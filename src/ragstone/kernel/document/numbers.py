@@ -79,8 +79,8 @@ def size_with_ends(value: float, low: float | None, high: float | None) -> str:
         return f"{unsigned(value)} (no interval)"
     values = value, low, high
     places = telling_places(values, _places(values))
-    shown, *ends = (decimal(each, places) for each in values)
-    return f"{shown} ({' to '.join(ends)})"
+    size, *ends = (decimal(each, places) for each in values)
+    return f"{size} ({' to '.join(ends)})"
 
 
 def p_value(p: float) -> str:

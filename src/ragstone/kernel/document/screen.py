@@ -172,9 +172,9 @@ def _height_unwrapped(part: "RenderableType", console: "Console") -> int | None:
         fits = all(line.isprintable() and cell_len(line) <= console.width for line in lines)
         return len(lines) if fits else None
     if isinstance(part, RichTable):
-        words = (str(each) for column in part.columns for each in (column.header, *column.cells))
+        cells = (str(each) for column in part.columns for each in (column.header, *column.cells))
         wide = console.options.update_width(10 * console.width)  # nothing is measured as wider than there is
-        if all(map(str.isprintable, words)) and console.measure(part, options=wide).maximum <= console.width:
+        if all(map(str.isprintable, cells)) and console.measure(part, options=wide).maximum <= console.width:
             return part.row_count + part.show_header
     return None
 

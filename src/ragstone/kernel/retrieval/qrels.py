@@ -42,10 +42,10 @@ def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
                 f"{path}:{number}: expected {wanted}, got {plural(len(cells), 'column')}: "
                 f"{line.strip()[:80]!r}."
             )
-        question, document, grade = (cells[place] for place in columns[:3])
-        for place in (columns.question, columns.document):
-            if not cells[place]:
-                raise DataError(f"{path}:{number}: column {place + 1} is empty, and holds an id. Add it.")
+        question, document, grade = (cells[column] for column in columns[:3])
+        for column in (columns.question, columns.document):
+            if not cells[column]:
+                raise DataError(f"{path}:{number}: column {column + 1} is empty, and holds an id. Add it.")
         whole = WHOLE.fullmatch(grade)
         if whole is None:
             raise DataError(

@@ -9,6 +9,7 @@ import msgspec
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.llm.prompt import Message
+from ragstone.kernel.runs.folders import NOT_JSON
 
 CALLS_FILE = "calls.jsonl.gz"
 
@@ -39,7 +40,7 @@ def read_asked(folder: Path) -> Iterator[AskedCall]:
         with gzip.open(path, "rb") as lines:
             for line in lines:
                 yield decoder.decode(line)
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as mistake:
+    except (OSError, EOFError, zlib.error, *NOT_JSON) as mistake:
         raise DataError(
             f"{path}: cannot be read ({mistake}). Delete it, and the report shows no prompts; or run again: "
             "no call in the ledger is paid for twice."

@@ -8,6 +8,7 @@ import msgspec
 
 from ragstone.kernel.errors import DataError
 from ragstone.kernel.runs.causes import BenchedChange, Caused, SystemBlame
+from ragstone.kernel.runs.folders import NOT_JSON
 from ragstone.kernel.runs.summary import Calls, read_numbers
 from ragstone.kernel.tables.shown import Displayed
 
@@ -68,7 +69,7 @@ def read_causes(folder: Path) -> dict[str, list[Caused]]:
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
             row = msgspec.json.decode(line, type=Caused)
-        except (msgspec.DecodeError, UnicodeDecodeError) as mistake:
+        except NOT_JSON as mistake:
             raise DataError(
                 f"{path}:{number}: not a cause ({mistake}). Run `ragstone blame` again: it writes this file "
                 "again."

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ragstone.kernel.errors import DataError, nearest
+from ragstone.kernel.runs.folders import NOT_JSON
 from ragstone.kernel.tables import Rows
 from ragstone.kernel.tables.where import folded
 
@@ -127,6 +128,6 @@ def _read(path: Path) -> View:
         view = msgspec.json.decode(path.read_bytes(), type=View)
     except FileNotFoundError:
         raise DataError(f"There is no view {path.stem!r} any more: it was deleted meanwhile.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as mistake:
+    except (*NOT_JSON, OSError) as mistake:
         raise DataError(f"{path}: not a view ({mistake}). Correct it, or delete it.") from None
     return msgspec.structs.replace(view, name=path.stem)  # a file may have been renamed by hand
